@@ -1,0 +1,74 @@
+"""entrenous: learning from pairs of records, in confidence.
+
+Everything is imported on first use, so that ``import entrenous`` and the command line start quickly.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from entrenous import datasets
+    from entrenous.engine.plan import Plan
+    from entrenous.errors import AssumptionError, EntrenousError, InputError, PrivacyError, PrivacyWarning
+    from entrenous.estimators.auc import AUCClassifier
+    from entrenous.parts.feature_domains import FeatureBall, FeatureBounds
+    from entrenous.persistence import load, save
+    from entrenous.planners import Algorithm, algorithms
+    from entrenous.planners.planning import plan
+    from entrenous.privacy.certificate import PrivacyCertificate
+
+_HOMES = {
+    "AUCClassifier": "entrenous.estimators.auc",
+    "Algorithm": "entrenous.planners",
+    "AssumptionError": "entrenous.errors",
+    "EntrenousError": "entrenous.errors",
+    "FeatureBall": "entrenous.parts.feature_domains",
+    "FeatureBounds": "entrenous.parts.feature_domains",
+    "InputError": "entrenous.errors",
+    "Plan": "entrenous.engine.plan",
+    "PrivacyCertificate": "entrenous.privacy.certificate",
+    "PrivacyError": "entrenous.errors",
+    "PrivacyWarning": "entrenous.errors",
+    "algorithms": "entrenous.planners",
+    "load": "entrenous.persistence",
+    "plan": "entrenous.planners.planning",
+    "save": "entrenous.persistence",
+}
+
+__all__ = [
+    "AUCClassifier",
+    "Algorithm",
+    "AssumptionError",
+    "EntrenousError",
+    "FeatureBall",
+    "FeatureBounds",
+    "InputError",
+    "Plan",
+    "PrivacyCertificate",
+    "PrivacyError",
+    "PrivacyWarning",
+    "__version__",
+    "algorithms",
+    "datasets",
+    "load",
+    "plan",
+    "save",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "datasets":
+        return import_module("entrenous.datasets")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'entrenous' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__

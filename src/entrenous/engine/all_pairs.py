@@ -1,0 +1,87 @@
+"""Loss and gradient over all pairs, exactly, in tiles.
+
+Scores are one-dimensional for the linear tasks, so a pair costs one derivative and the features enter once per record;
+for the Mahalanobis score the tile is a Gram matrix. Memory is one tile, whatever n is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from entrenous.arrays import AnyArray, Array
+from entrenous.parts.problem import Problem
+
+_TILE = 1 << 18
+"""Pairs per tile: 2 MB of float64, inside a core's cache."""
+
+
+def all_pairs_objective(problem: Problem, w: Array, X: Array, y: AnyArray) -> tuple[float, Array]:
+    """``F(w)`` and its gradient: mean over the ``n(n-1)`` ordered pairs, plus the ridge."""
+    n = len(X)
+    total, gradient = _SUMS[problem.task](problem, w, X, y)
+    pairs = n * (n - 1)
+    ridge = problem.ridge
+    return total / pairs + ridge / 2.0 * float(np.sum(w * w)), gradient / pairs + ridge * w
+
+
+def all_pairs_gradient(problem: Problem, w: Array, X: Array, y: AnyArray) -> Array:
+    """The gradient of `all_pairs_objective`."""
+    return all_pairs_objective(problem, w, X, y)[1]
+
+
+def _ranking_sum(problem: Problem, w: Array, X: Array, y: AnyArray) -> tuple[float, Array]:
+    scores = X @ w
+    events, others = np.flatnonzero(y == 1), np.flatnonzero(y == 0)
+    weight = np.zeros(len(X))
+    total = 0.0
+    for rows in _tiles(len(events), len(others)):
+        margins = scores[events[rows], None] - scores[None, others]
+        total += float(problem.loss.value(margins).sum())
+        slopes = problem.loss.derivative(margins)
+        weight[events[rows]] = slopes.sum(axis=1)
+        weight[others] -= slopes.sum(axis=0)
+    return total, X.T @ weight
+
+
+def _error_sum(problem: Problem, w: Array, X: Array, y: AnyArray) -> tuple[float, Array]:
+    errors = y - X @ w
+    weight = np.zeros(len(X))
+    total = 0.0
+    for rows in _tiles(len(X), len(X)):
+        margins = errors[rows, None] - errors[None, :]
+        # The n self-pairs of the square are no pairs; their margin is 0 and their feature vanishes.
+        total += float(problem.loss.value(margins).sum()) - len(margins) * float(problem.loss.value(np.zeros(1))[0])
+        slopes = problem.loss.derivative(margins)
+        weight[rows] -= slopes.sum(axis=1)
+        weight += slopes.sum(axis=0)
+    return total, X.T @ weight
+
+
+def _metric_sum(problem: Problem, w: Array, X: Array, y: AnyArray) -> tuple[float, Array]:
+    threshold: float = problem.score.threshold  # type: ignore[attr-defined]
+    mapped = X @ w
+    squares = np.einsum("ij,ij->i", mapped, X)
+    gradient = np.zeros_like(w)
+    total = 0.0
+    for rows in _tiles(len(X), len(X)):
+        distances = squares[rows, None] - 2.0 * (mapped[rows] @ X.T) + squares[None, :]
+        tau = np.where(y[rows, None] == y[None, :], 1.0, -1.0)
+        margins = tau * (threshold - distances)
+        self_pair = float(problem.loss.value(np.array([threshold]))[0])
+        total += float(problem.loss.value(margins).sum()) - len(margins) * self_pair
+        slopes = -tau * problem.loss.derivative(margins)
+        # sum_ij s_ij (x_i - x_j)(x_i - x_j)^T, expanded so that the work is matrix products.
+        cross = X[rows].T @ (slopes @ X)
+        gradient += (X[rows].T * slopes.sum(axis=1)) @ X[rows] + (X.T * slopes.sum(axis=0)) @ X - cross - cross.T
+    return total, gradient
+
+
+_Sum = Callable[[Problem, Array, Array, AnyArray], tuple[float, Array]]
+_SUMS: dict[str, _Sum] = {"auc": _ranking_sum, "metric": _metric_sum, "error-entropy": _error_sum}
+
+
+def _tiles(height: int, width: int) -> Iterator[slice]:
+    step = max(1, _TILE // max(1, width))
+    return (slice(start, start + step) for start in range(0, height, step))

@@ -1,0 +1,87 @@
+"""The minimiser of the all-pairs objective over a ball, to a tolerance. For fits without privacy only."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from scipy.optimize import brentq, minimize
+
+from entrenous.arrays import AnyArray, Array
+from entrenous.engine.all_pairs import all_pairs_objective
+from entrenous.parts.problem import Problem
+from entrenous.parts.surrogates import Hinge, SmoothedHinge, Surrogate
+
+_SMOOTHING = 1e-3
+"""Width of the parabola that stands in for the hinge's kink: the objective is off by at most half of it."""
+
+
+def minimise(
+    problem: Problem,
+    X: Array,
+    y: AnyArray,
+    start: Array,
+    tolerance: float,
+    max_iter: int,
+    progress: Callable[[int, int], None],
+) -> tuple[Array, int]:
+    """The minimiser and how many iterations it took.
+
+    L-BFGS in coordinates that give each feature unit spread, until no entry of the gradient there exceeds `tolerance`.
+    When the minimiser leaves the ball, the ball's multiplier is a ridge: the one that puts the minimiser on the sphere
+    is found by root search.
+    """
+    problem = replace(problem, surrogate=_differentiable(problem.surrogate))
+    centred = X - X.mean(axis=0)
+    spread = centred.std(axis=0)
+    scale = np.where(spread > 0.0, spread, 1.0)
+    iterations = 0
+    best = start * scale
+
+    def solve(ridge: float) -> Array:
+        nonlocal iterations, best
+        ridged = replace(problem, ridge=ridge)
+
+        def objective(v: Array) -> tuple[float, Array]:
+            value, gradient = all_pairs_objective(ridged, v / scale, centred, y)
+            return value, gradient / scale
+
+        def count(_: Array) -> None:
+            nonlocal iterations
+            iterations += 1
+            progress(min(iterations, max_iter), max_iter)
+
+        found = minimize(
+            objective,
+            best,
+            jac=True,
+            method="L-BFGS-B",
+            callback=count,
+            options={"maxiter": max_iter, "maxfun": 2 * max_iter, "gtol": tolerance, "ftol": 0.0, "maxcor": 20},
+        )
+        best = found.x
+        return np.asarray(found.x / scale)
+
+    w = solve(problem.ridge)
+    radius = problem.domain.radius
+    if float(np.linalg.norm(w)) > radius:
+        w = _on_the_sphere(solve, problem.ridge, radius)
+    return problem.domain.project(w), max(1, iterations)
+
+
+def _on_the_sphere(solve: Callable[[float], Array], ridge: float, radius: float) -> Array:
+    def excess(log_multiplier: float) -> float:
+        return math.log(max(float(np.linalg.norm(solve(ridge + math.exp(log_multiplier)))), 1e-300) / radius)
+
+    low, high = -2.0, 0.0
+    while excess(high) > 0.0:
+        low, high = high, high + 4.0
+    while excess(low) < 0.0:
+        low, high = low - 4.0, low
+    return solve(ridge + math.exp(brentq(excess, low, high, xtol=1e-9, rtol=1e-12)))
+
+
+def _differentiable(surrogate: Surrogate) -> Surrogate:
+    return SmoothedHinge(width=_SMOOTHING) if isinstance(surrogate, Hinge) else surrogate

@@ -1,0 +1,175 @@
+"""What a plan can do with the records, phase by phase. Fields are public numbers; rows and noise are arguments."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from entrenous.arrays import AnyArray, Array
+from entrenous.engine.all_pairs import all_pairs_gradient
+from entrenous.engine.minimise import minimise
+from entrenous.engine.moments import ClassMoments, ranking_from_moments
+from entrenous.parts.problem import Problem
+from entrenous.privacy.mechanisms import Mechanism
+from entrenous.privacy.noise import NoiseSource
+
+Progress = Callable[[int, int], None]
+"""Called with (steps done, steps in all): both public."""
+
+
+class Released(NamedTuple):
+    """What leaves a phase: a parameter, and an intercept where the release pays for one. Internal units."""
+
+    w: Array
+    intercept: float | None
+    steps: int
+
+
+@dataclass(frozen=True)
+class Phase(ABC):
+    """One stretch of a plan."""
+
+    @property
+    @abstractmethod
+    def steps(self) -> int:
+        """How many gradient steps it takes at most."""
+
+    @abstractmethod
+    def pair_gradients(self, n: int) -> int:
+        """How many pair gradients it evaluates."""
+
+    @abstractmethod
+    def noise_per_coefficient(self, problem: Problem, n: int) -> float:
+        """Standard deviation that the noise alone gives each released coefficient, before projection."""
+
+    @abstractmethod
+    def run(
+        self, problem: Problem, X: Array, y: AnyArray, w: Array, noise: NoiseSource, progress: Progress
+    ) -> Released:
+        """Do it."""
+
+
+@dataclass(frozen=True)
+class Descent(Phase):
+    """Full-batch projected gradient descent; noise on every gradient, or on the result, or none.
+
+    Releases the average of ``w_m..w_T``, m = `average_from` (m = T is the last iterate).
+    """
+
+    total_steps: int
+    step_size: float
+    average_from: int
+    gradient_noise: Mechanism | None = None
+    output_noise: Mechanism | None = None
+
+    @property
+    def steps(self) -> int:
+        return self.total_steps
+
+    def pair_gradients(self, n: int) -> int:
+        return self.total_steps * n * (n - 1) // 2
+
+    def noise_per_coefficient(self, problem: Problem, n: int) -> float:
+        variance = 0.0
+        if self.gradient_noise is not None:
+            # The noise of step t stays in w_t..w_T; as a share of the average that is A_t.
+            t = np.arange(1, self.total_steps + 1)
+            share = (self.total_steps - np.maximum(t, self.average_from) + 1) / (
+                self.total_steps - self.average_from + 1
+            )
+            # A step shrinks what came before it by the ridge at least.
+            kept = (1.0 - min(1.0, self.step_size * problem.ridge)) ** (self.total_steps - t)
+            per_step = self.step_size * self.gradient_noise.rms(problem.dimension)
+            variance += per_step**2 * float(np.sum(np.square(share * kept)))
+        if self.output_noise is not None:
+            variance += self.output_noise.rms(problem.dimension) ** 2
+        return float(np.sqrt(variance))
+
+    def run(
+        self, problem: Problem, X: Array, y: AnyArray, w: Array, noise: NoiseSource, progress: Progress
+    ) -> Released:
+        w = problem.domain.project(w)
+        total = w if self.average_from == 0 else np.zeros_like(w)
+        for t in range(1, self.total_steps + 1):
+            gradient = all_pairs_gradient(problem, w, X, y)
+            if self.gradient_noise is not None:
+                gradient = gradient + _noise(self.gradient_noise, problem, noise)
+            w = problem.domain.project(w - self.step_size * gradient)
+            if t >= self.average_from:
+                total = total + w
+            progress(t, self.total_steps)
+        released = total / (self.total_steps - self.average_from + 1)
+        if self.output_noise is not None:
+            released = problem.domain.project(released + _noise(self.output_noise, problem, noise))
+        return Released(released, None, self.total_steps)
+
+
+@dataclass(frozen=True)
+class MomentRelease(Phase):
+    """One noisy release of class counts, sums and second moments, then least squares on what was released."""
+
+    weights: tuple[float, float, float]
+    mechanism: Mechanism | None
+    shrinkage: float
+
+    @property
+    def steps(self) -> int:
+        return 1
+
+    def pair_gradients(self, n: int) -> int:
+        return 0
+
+    def noise_per_coefficient(self, problem: Problem, n: int) -> float:
+        """Noise of the class-mean difference, classes balanced."""
+        if self.mechanism is None or self.mechanism.sigma is None:
+            return 0.0
+        return self.mechanism.sigma / self.weights[1] * float(np.sqrt(2.0)) / (n / 2.0)
+
+    def run(
+        self, problem: Problem, X: Array, y: AnyArray, w: Array, noise: NoiseSource, progress: Progress
+    ) -> Released:
+        moments = ClassMoments.of(X, y)
+        noise_in_moments = 0.0
+        if self.mechanism is not None:
+            assert self.mechanism.sigma is not None
+            flat = moments.weighted(self.weights)
+            flat = flat + self.mechanism.draw(noise, flat.size)
+            moments = ClassMoments.from_weighted(flat, self.weights, len(X), problem.n_features)
+            noise_in_moments = self.mechanism.sigma / self.weights[2]
+        w, intercept = ranking_from_moments(
+            moments, ridge=problem.ridge, noise_in_moments=noise_in_moments, shrinkage=self.shrinkage
+        )
+        progress(1, 1)
+        return Released(w, intercept, 1)
+
+
+@dataclass(frozen=True)
+class Minimise(Phase):
+    """The non-private twin of an iterative algorithm: its objective, minimised to a stated tolerance."""
+
+    max_iter: int
+    tolerance: float
+
+    @property
+    def steps(self) -> int:
+        return self.max_iter
+
+    def pair_gradients(self, n: int) -> int:
+        return self.max_iter * n * (n - 1) // 2
+
+    def noise_per_coefficient(self, problem: Problem, n: int) -> float:
+        return 0.0
+
+    def run(
+        self, problem: Problem, X: Array, y: AnyArray, w: Array, noise: NoiseSource, progress: Progress
+    ) -> Released:
+        w, iterations = minimise(problem, X, y, w, self.tolerance, self.max_iter, progress)
+        return Released(w, None, iterations)
+
+
+def _noise(mechanism: Mechanism, problem: Problem, noise: NoiseSource) -> Array:
+    return problem.score.from_coordinates(mechanism.draw(noise, problem.dimension), problem.n_features)

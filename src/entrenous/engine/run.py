@@ -1,0 +1,103 @@
+"""The one loop: rows go in here, and only what the plan's mechanisms released comes out."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from entrenous.arrays import AnyArray, Array, Codes
+from entrenous.engine.phases import Progress, Released
+from entrenous.errors import InputError, PrivacyWarning
+from entrenous.parts.feature_domains import missing_bounds
+from entrenous.privacy.certificate import PrivacyCertificate
+from entrenous.privacy.noise import noise_from
+
+if TYPE_CHECKING:
+    from entrenous.engine.plan import Plan
+
+SEEDED = "the noise is seeded: whoever knows the seed can remove it. Leave random_state=None in production."
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """The outcome of a run: a linear score ``<coef, x> + intercept`` in the user's units, its plan and certificate."""
+
+    coef: Array
+    intercept: float
+    w: Array
+    """The released parameter in internal units."""
+    steps: int
+    plan: Plan
+    certificate: PrivacyCertificate | None
+
+
+def run(plan: Plan, X: Any, y: Any, random_state: Any, progress: Progress | None) -> Fitted:
+    """See `Plan.run`."""
+    if plan.is_private and plan.features is None:
+        raise missing_bounds("running a private plan")
+    rows, codes = _checked(plan, X, y)
+    noise = noise_from(random_state)
+    certificate = plan.certificate()
+    if certificate is not None and noise.seeded:
+        warnings.warn(f"In this private fit {SEEDED}", PrivacyWarning, stacklevel=4)
+        certificate = certificate.as_seeded(SEEDED)
+    internal = rows if plan.features is None else plan.features.to_internal(rows)
+    released = Released(plan.problem.start(), None, 0)
+    steps = 0
+    for phase in plan.phases:
+        released = phase.run(plan.problem, internal, codes, released.w, noise, progress or _silent)
+        steps += released.steps
+    intercept = released.intercept
+    if intercept is None:
+        # Without a release that pays for a threshold, a private fit uses the public centre of the domain.
+        intercept = 0.0 if plan.is_private else _halfway(internal @ released.w, codes)
+    coef = released.w
+    if plan.features is not None:
+        coef, intercept = plan.features.to_user(released.w, intercept)
+    return Fitted(coef, intercept, released.w, steps, plan, certificate)
+
+
+def class_codes(y: Any, classes: Sequence[Any]) -> Codes:
+    """Labels as codes 0..k-1 in the order of the public classes; anything else is a data error."""
+    labels = np.asarray(y)
+    codes = np.full(labels.shape, -1, dtype=np.int64)
+    for code, label in enumerate(classes):
+        codes[labels == label] = code
+    if (codes < 0).any():
+        raise InputError(
+            f"labels must be among the public classes {tuple(classes)}",
+            "other labels in y",
+            'Declare both labels before looking at the data, e.g. classes=("no", "yes"); the second is the event.',
+        )
+    return codes
+
+
+def _checked(plan: Plan, X: Any, y: Any) -> tuple[Array, AnyArray]:
+    rows = np.asarray(X, dtype=float)
+    if rows.shape != (plan.n, plan.n_features):
+        raise InputError(
+            f"this plan is for {plan.n} rows of {plan.n_features} features",
+            f"an array of shape {rows.shape}",
+            "Make a plan with the table's n and n_features.",
+        )
+    if not np.isfinite(rows).all():
+        raise InputError("the features must be finite", "NaN or infinity", "Fill or drop missing values first.")
+    labels = np.asarray(y)
+    if labels.shape != (plan.n,):
+        raise InputError(f"y needs one label per row ({plan.n})", f"shape {labels.shape}", "Pass a flat array.")
+    codes = class_codes(labels, plan.classes or (0, 1))
+    if not plan.is_private and len(np.unique(codes)) < 2:
+        raise InputError("a ranking needs both classes in y", "one class", "Check the labels and how rows were split.")
+    return rows, codes
+
+
+def _halfway(scores: Array, codes: AnyArray) -> float:
+    return -float(scores[codes == 0].mean() + scores[codes == 1].mean()) / 2.0
+
+
+def _silent(done: int, total: int) -> None:
+    """No progress asked for."""

@@ -1,0 +1,32 @@
+"""What can go wrong, in three parts: what the rule needs, what it got, the way out."""
+
+from __future__ import annotations
+
+
+class EntrenousError(ValueError):
+    """Base of every error this library raises on purpose."""
+
+    def __init__(self, needs: str, got: str, way_out: str) -> None:
+        super().__init__(needs, got, way_out)
+        self.needs = needs
+        self.got = got
+        self.way_out = way_out
+
+    def __str__(self) -> str:
+        return f"{self.needs}, got {self.got}. {self.way_out}"
+
+
+class InputError(EntrenousError):
+    """An argument or a table that no fit, private or not, can use."""
+
+
+class PrivacyError(EntrenousError):
+    """The request would leak: no public bounds, a broken certificate, a release that nobody paid for."""
+
+
+class AssumptionError(EntrenousError):
+    """The theorem behind an algorithm does not cover this problem."""
+
+
+class PrivacyWarning(UserWarning):
+    """The run is allowed, but its guarantee is weaker than it looks."""

@@ -1,0 +1,168 @@
+"""From a request in plain words to a checked plan: the one way in for estimators, command line and `entrenous.plan`."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from entrenous.engine.plan import Plan
+from entrenous.errors import AssumptionError, InputError
+from entrenous.parts.feature_domains import feature_domain_from
+from entrenous.parts.parameter_domains import L2Ball, ParameterDomain, WholeSpace
+from entrenous.parts.problem import Problem
+from entrenous.parts.scores import SCORES
+from entrenous.parts.surrogates import Square, Surrogate, surrogate_from
+from entrenous.planners import Algorithm, algorithm_named, algorithms
+from entrenous.planners.registry import planner_options
+from entrenous.privacy.budget import Budget, budget_for
+
+
+def plan(
+    algorithm: str | Callable[..., Plan] = "auto",
+    *,
+    task: str = "auc",
+    n: int,
+    n_features: int,
+    epsilon: float | None,
+    delta: float | None = None,
+    surrogate: str | Surrogate | None = None,
+    bounds: Any = None,
+    feature_names: Sequence[str] | None = None,
+    classes: Sequence[Any] | None = None,
+    radius: float | None = None,
+    ridge: float = 0.0,
+    max_iter: int | None = None,
+    calibration: str = "tight",
+    options: Mapping[str, Any] | None = None,
+) -> Plan:
+    """Decide everything about a fit from public numbers; no data.
+
+    >>> print(plan("moments", n=1000, n_features=3, epsilon=1.0, bounds=(0, 1)).mechanisms[0].kind)
+    gaussian
+    """
+    _positive_int("n", n, at_least=2)
+    _positive_int("n_features", n_features, at_least=1)
+    if task not in _tasks():
+        raise InputError("task must be one of " + ", ".join(_tasks()), repr(task), 'Use task="auc".')
+    if calibration not in ("tight", "paper"):
+        raise InputError("calibration must be 'tight' or 'paper'", repr(calibration), "'tight' is the private default.")
+    if radius is not None:
+        _number("radius", radius, positive=True)
+    _number("ridge", ridge, positive=False)
+    wanted = None if surrogate is None else surrogate_from(surrogate)
+    budget = budget_for(epsilon, delta, n)
+    domain = None if bounds is None else feature_domain_from(bounds, n_features, feature_names)
+    public_classes = _two_classes(classes)
+    if algorithm == "auto":
+        algorithm = choose(budget, wanted, ridge)
+    record = algorithm_named(algorithm) if isinstance(algorithm, str) else None
+    if record is not None:
+        _check_fit(record, task, wanted, calibration)
+    elif not callable(algorithm):
+        raise InputError("algorithm must be a name or a planner", repr(algorithm), "See entrenous.algorithms().")
+    planner: Callable[..., Plan] = algorithm if record is None else record.planner  # type: ignore[assignment]
+    problem = Problem(
+        SCORES[task](),
+        wanted or surrogate_from("logistic" if record is None else record.default_surrogate),
+        _parameter_domain(record, budget, radius),
+        n_features=n_features,
+        ridge=float(ridge),
+    )
+    arguments = _planner_arguments(planner, max_iter, calibration, options)
+    made = planner(problem, budget, n, **arguments)
+    return replace(made, features=domain, classes=public_classes).checked()
+
+
+def choose(budget: Budget, surrogate: Surrogate | None, ridge: float) -> str:
+    """The rule of ``algorithm="auto"``: a function of public numbers, never of rows."""
+    if budget.is_pure:
+        if ridge <= 0.0:
+            raise AssumptionError(
+                "algorithm='auto' takes dpgdsc for pure privacy (delta=0), which needs ridge > 0",
+                "ridge=0",
+                "Set ridge=0.01, or use delta=None (1/n**2).",
+            )
+        return "dpgdsc"
+    return "moments" if surrogate is None or isinstance(surrogate, Square) else "noisy-gd"
+
+
+def _tasks() -> tuple[str, ...]:
+    return tuple(dict.fromkeys(task for a in algorithms() for task in a.tasks))
+
+
+def _check_fit(record: Algorithm, task: str, surrogate: Surrogate | None, calibration: str) -> None:
+    if task not in record.tasks:
+        raise AssumptionError(
+            f"{record.name} covers {', '.join(record.tasks)}", f"task={task!r}", "See entrenous.algorithms()."
+        )
+    if surrogate is not None and record.surrogates is not None and surrogate.name not in record.surrogates:
+        others = ", ".join(a.name for a in algorithms() if a.surrogates is None or surrogate.name in a.surrogates)
+        raise AssumptionError(
+            f"{record.name} needs the {' or '.join(record.surrogates)} surrogate",
+            f"surrogate={surrogate}",
+            f"Leave surrogate=None, or use one of: {others}.",
+        )
+    if calibration not in record.calibrations:
+        printed = ", ".join(a.name for a in algorithms() if calibration in a.calibrations)
+        raise AssumptionError(
+            f"{record.name} has no {calibration} calibration: no paper prints its noise",
+            f"calibration={calibration!r}",
+            f'Use calibration="tight", or one of: {printed}.',
+        )
+
+
+def _parameter_domain(record: Algorithm | None, budget: Budget, radius: float | None) -> ParameterDomain:
+    if radius is None:
+        # Ours bound the parameter only because noise needs it, so without noise nothing binds it.
+        free = record is not None and (record.default_radius is None or (record.is_ours and not budget.is_private))
+        radius = None if free else (1.0 if record is None else record.default_radius)
+    return WholeSpace() if radius is None else L2Ball(float(radius))
+
+
+def _planner_arguments(
+    planner: Callable[..., Plan], max_iter: int | None, calibration: str, options: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    known = planner_options(planner)
+    reserved = ("max_iter", "calibration")
+    given = dict(options or {})
+    unknown = [key for key in given if key not in known or key in reserved]
+    if unknown:
+        raise InputError(
+            "options must be among " + (", ".join(k for k in known if k not in reserved) or "none at all"),
+            ", ".join(map(repr, unknown)),
+            "max_iter and calibration are arguments of their own.",
+        )
+    if "max_iter" in known:
+        given["max_iter"] = max_iter
+    elif max_iter is not None:
+        raise InputError("this planner takes no steps", f"max_iter={max_iter}", "Leave max_iter=None.")
+    if "calibration" in known:
+        given["calibration"] = calibration
+    return given
+
+
+def _two_classes(classes: Sequence[Any] | None) -> tuple[Any, ...] | None:
+    if classes is None:
+        return None
+    found = [c.item() if hasattr(c, "item") else c for c in classes]
+    if len(found) != 2 or found[0] == found[1]:
+        raise InputError("classes must be two different labels", repr(found), "The second one is the event: (0, 1).")
+    return tuple(found)
+
+
+def _positive_int(name: str, value: Any, *, at_least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < at_least:
+        raise InputError(f"{name} must be an int >= {at_least}", repr(value), "Pairs need at least two records.")
+
+
+def _number(name: str, value: Any, *, positive: bool) -> None:
+    real = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    number = float(value) if real else math.nan
+    if not (0.0 <= number < math.inf) or (positive and number == 0.0):
+        rule = "> 0" if positive else ">= 0"
+        raise InputError(
+            f"{name} must be a finite number {rule}", f"{name}={value!r}", "In internal units: rows have norm <= 1."
+        )

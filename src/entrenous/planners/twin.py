@@ -1,0 +1,28 @@
+"""The non-private twin of an iterative algorithm: the same objective, minimised to a tolerance."""
+
+from __future__ import annotations
+
+from entrenous.engine.phases import Minimise
+from entrenous.engine.plan import Plan
+from entrenous.parts.problem import Problem
+from entrenous.planners.assumptions import steps_from
+from entrenous.privacy.budget import NO_PRIVACY
+
+TOLERANCE = 1e-8
+"""Largest entry of the gradient, in coordinates that give each feature unit spread."""
+
+_ITERATIONS = 1000
+
+
+def non_private_twin(name: str, citation: str, problem: Problem, n: int, max_iter: int | None) -> Plan:
+    """A plan without noise."""
+    iterations = steps_from(max_iter, _ITERATIONS)
+    return Plan(
+        name,
+        citation,
+        problem,
+        NO_PRIVACY,
+        n,
+        phases=(Minimise(iterations, TOLERANCE),),
+        public={"tolerance": TOLERANCE, "max_iter": iterations},
+    )

@@ -1,0 +1,1 @@
+"""From analytic constants to sensitivities, from sensitivities to noise, from noise to a certificate."""

@@ -1,0 +1,66 @@
+"""What may be spent: (epsilon, delta) under replace-one adjacency."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import warnings
+from dataclasses import dataclass
+
+from entrenous.errors import InputError, PrivacyWarning
+
+ADJACENCY = "replace-one"
+"""Two data sets are neighbours when they have the same n and differ in one record, features and label."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """A validated request. ``epsilon = inf`` is a fit without privacy, ``delta = 0`` asks for pure privacy."""
+
+    epsilon: float
+    delta: float
+
+    @property
+    def is_private(self) -> bool:
+        return math.isfinite(self.epsilon)
+
+    @property
+    def is_pure(self) -> bool:
+        return self.is_private and self.delta == 0.0
+
+
+NO_PRIVACY = Budget(math.inf, 0.0)
+
+
+def budget_for(epsilon: float | None, delta: float | None, n: int) -> Budget:
+    """Check a request and fill in ``delta = 1/n^2``.
+
+    >>> budget_for(1.0, None, 1000)
+    Budget(epsilon=1.0, delta=1e-06)
+    """
+    if epsilon is None:
+        return NO_PRIVACY
+    if isinstance(epsilon, bool) or not isinstance(epsilon, numbers.Real) or math.isnan(epsilon) or epsilon <= 0:
+        raise InputError(
+            "epsilon must be a number > 0",
+            f"epsilon={epsilon!r}",
+            "1.0 is a common choice, smaller is more private; epsilon=None fits without privacy.",
+        )
+    if math.isinf(epsilon):
+        return NO_PRIVACY
+    if delta is None:
+        return Budget(float(epsilon), 1.0 / n**2)
+    if isinstance(delta, bool) or not isinstance(delta, numbers.Real) or not 0.0 <= delta < 1.0:
+        raise InputError(
+            "delta must be a number in [0, 1)",
+            f"delta={delta!r}",
+            "None means 1/n**2; 0 asks for pure differential privacy.",
+        )
+    if delta >= 1.0 / n:
+        warnings.warn(
+            f"delta={delta:g} is not below 1/n={1.0 / n:g}: a mechanism that publishes one whole record at random "
+            "would meet it. Use delta=None (1/n**2).",
+            PrivacyWarning,
+            stacklevel=3,
+        )
+    return Budget(float(epsilon), float(delta))

@@ -1,0 +1,99 @@
+"""How far one record can move what is released: one function per lemma, one proof each in ``docs/proofs.md``.
+
+Adjacency is replace-one throughout and every length is in internal units. Nothing in here sees a row.
+"""
+
+from __future__ import annotations
+
+import math
+
+from entrenous.errors import AssumptionError
+from entrenous.parts.problem import Problem
+from entrenous.parts.surrogates import Square
+
+
+def pair_gradient_sensitivity(problem: Problem, *, same_iterate: bool) -> float:
+    """Lemma 1: the largest l2 change of one unordered pair's gradient when one of its records is replaced.
+
+    Ranking: ``(c1 + c2) R``, also when the two gradients are taken at different parameters; for a monotone surrogate
+    (``c2 = 0``) that is the Lipschitz constant itself, not twice it. With ``same_iterate`` the square surrogate needs
+    only ``c1 R``. Metric and error entropy: ``2 max(c1, c2) N`` with N the largest feature norm, because a label can
+    turn the sign.
+
+    Proof: ``docs/proofs.md``, Lemma 1.
+    """
+    c1, c2 = problem.slopes
+    norm = problem.score.feature_norm(problem.diameter)
+    if problem.score.label_turns_sign:
+        return 2.0 * max(c1, c2) * norm
+    if same_iterate and isinstance(problem.surrogate, Square):
+        return max(c1, c2) * norm
+    return (c1 + c2) * norm
+
+
+def all_pairs_gradient_sensitivity(problem: Problem, n: int) -> float:
+    """Lemma 2: the largest l2 change of the all-pairs gradient, normaliser ``1/(n(n-1))``, at one parameter.
+
+    A record meets ``n - 1`` pairs, each counted in one order (ranking) or two: ``D_pair * orders / n``. Never divide by
+    ``n_+ n_-``: with one event record the change would be R, and the divisor is itself private.
+
+    Proof: ``docs/proofs.md``, Lemma 2.
+    """
+    return problem.score.counted_orders * pair_gradient_sensitivity(problem, same_iterate=True) / n
+
+
+def strongly_convex_descent_sensitivity(
+    gradient_sensitivity: float, *, strong_convexity: float, smoothness: float, step_size: float, steps: int
+) -> float:
+    """Lemma 3: how far the last iterate of full-batch projected gradient descent moves, strongly convex.
+
+    ``(D/alpha)(1 - (1 - eta alpha)^T)`` for ``eta <= 2/(L + alpha)``, where alpha and L both include the ridge.
+
+    Proof: ``docs/proofs.md``, Lemma 3.
+    """
+    if strong_convexity <= 0.0:
+        raise AssumptionError("Lemma 3 needs strong convexity > 0", f"{strong_convexity}", "Set ridge > 0.")
+    _check_step(step_size, 2.0 / (smoothness + strong_convexity), "2/(L + alpha)")
+    shrink = -math.expm1(steps * math.log1p(-step_size * strong_convexity)) if step_size * strong_convexity < 1 else 1.0
+    return gradient_sensitivity / strong_convexity * shrink
+
+
+def convex_descent_sensitivity(
+    gradient_sensitivity: float, *, smoothness: float, step_size: float, steps: int, average_from: int
+) -> float:
+    """Lemma 4: how far the average of ``w_m..w_T`` (m = `average_from`) of full-batch descent moves, convex and smooth.
+
+    ``eta D (T + m)/2`` for ``eta <= 2/L_full``: the last iterate (m = T) moves ``T eta D``, the average of all
+    ``w_0..w_T`` half of that.
+
+    Proof: ``docs/proofs.md``, Lemma 4.
+    """
+    _check_step(step_size, 2.0 / smoothness if smoothness > 0.0 else math.inf, "2/L_full")
+    return step_size * gradient_sensitivity * (steps + average_from) / 2.0
+
+
+def class_moments_sensitivity(radius: float, weights: tuple[float, float, float]) -> float:
+    """Lemma 8: l2 sensitivity of one weighted release of a class count, class sums and class second moments.
+
+    Weights ``(a, b, c)`` for the event count, the two classes' sums, the two classes' second moments (isometric
+    coordinates), rows of norm at most `radius`. Attained.
+
+    Proof: ``docs/proofs.md``, Lemma 8.
+    """
+    a, b, c = weights
+    k = radius
+    classes_differ = math.sqrt(a**2 + 2.0 * b**2 * k**2 + 2.0 * c**2 * k**4)
+    if b**2 >= 2.0 * c**2 * k**2:
+        class_kept = 2.0 * b * k
+    else:
+        class_kept = math.sqrt(2.0 * b**2 * k**2 + 2.0 * c**2 * k**4 + b**4 / (2.0 * c**2))
+    return max(classes_differ, class_kept)
+
+
+def _check_step(step_size: float, largest: float, rule: str) -> None:
+    if not step_size <= largest * (1.0 + 1e-12):
+        raise AssumptionError(
+            f"the stability proof needs a step size of at most {rule} = {largest:.6g}",
+            f"{step_size:.6g}",
+            "Use a smaller step size, a smaller radius, or a surrogate with less curvature.",
+        )
