@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from entrenous import datasets
     from entrenous.engine.plan import Plan
+    from entrenous.engine.progress import progress_bar
     from entrenous.errors import AssumptionError, EntrenousError, InputError, PrivacyError, PrivacyWarning
     from entrenous.estimators.auc import AUCClassifier
     from entrenous.parts.feature_domains import FeatureBall, FeatureBounds
@@ -36,6 +37,7 @@ _HOMES = {
     "algorithms": "entrenous.planners",
     "load": "entrenous.persistence",
     "plan": "entrenous.planners.planning",
+    "progress_bar": "entrenous.engine.progress",
     "save": "entrenous.persistence",
 }
 
@@ -56,6 +58,7 @@ __all__ = [
     "datasets",
     "load",
     "plan",
+    "progress_bar",
     "save",
 ]
 

@@ -11,6 +11,7 @@ from scipy.optimize import brentq, minimize
 
 from entrenous.arrays import AnyArray, Array
 from entrenous.engine.all_pairs import all_pairs_objective
+from entrenous.engine.progress import Progress
 from entrenous.parts.problem import Problem
 from entrenous.parts.surrogates import Hinge, SmoothedHinge, Surrogate
 
@@ -25,7 +26,7 @@ def minimise(
     start: Array,
     tolerance: float,
     max_iter: int,
-    progress: Callable[[int, int], None],
+    progress: Progress,
 ) -> tuple[Array, int]:
     """The minimiser and how many iterations it took.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -13,12 +12,10 @@ from entrenous.arrays import AnyArray, Array
 from entrenous.engine.all_pairs import all_pairs_gradient
 from entrenous.engine.minimise import minimise
 from entrenous.engine.moments import ClassMoments, ranking_from_moments
+from entrenous.engine.progress import Progress
 from entrenous.parts.problem import Problem
 from entrenous.privacy.mechanisms import Mechanism
 from entrenous.privacy.noise import NoiseSource
-
-Progress = Callable[[int, int], None]
-"""Called with (steps done, steps in all): both public."""
 
 
 class Released(NamedTuple):

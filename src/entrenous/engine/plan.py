@@ -10,7 +10,7 @@ from typing import Any
 
 from entrenous import __version__
 from entrenous.engine.codec import decode, encode
-from entrenous.engine.phases import Phase, Progress
+from entrenous.engine.phases import Phase
 from entrenous.engine.run import Fitted, run
 from entrenous.errors import InputError, PrivacyWarning
 from entrenous.parts.feature_domains import FeatureDomain
@@ -126,12 +126,12 @@ class Plan:
             warnings=self.warnings,
         )
 
-    def run(self, X: Any, y: Any, *, random_state: Any = None, progress: Progress | None = None) -> Fitted:
+    def run(self, X: Any, y: Any, *, random_state: Any = None) -> Fitted:
         """Fit the records: clip them, map them to internal units, fold over the phases.
 
         `random_state=None` draws secure noise; anything else is repeatable, warned of and marked in the certificate.
         """
-        return run(self, X, y, random_state, progress)
+        return run(self, X, y, random_state)
 
     def to_json(self) -> str:
         """The plan as JSON text."""

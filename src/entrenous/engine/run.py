@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from entrenous.arrays import AnyArray, Array, Codes
-from entrenous.engine.phases import Progress, Released
+from entrenous.engine.phases import Released
+from entrenous.engine.progress import current_listener
 from entrenous.errors import InputError, PrivacyWarning
 from entrenous.parts.feature_domains import missing_bounds
 from entrenous.privacy.certificate import PrivacyCertificate
@@ -35,7 +36,7 @@ class Fitted:
     certificate: PrivacyCertificate | None
 
 
-def run(plan: Plan, X: Any, y: Any, random_state: Any, progress: Progress | None) -> Fitted:
+def run(plan: Plan, X: Any, y: Any, random_state: Any) -> Fitted:
     """See `Plan.run`."""
     if plan.is_private and plan.features is None:
         raise missing_bounds("running a private plan")
@@ -49,7 +50,7 @@ def run(plan: Plan, X: Any, y: Any, random_state: Any, progress: Progress | None
     released = Released(plan.problem.start(), None, 0)
     steps = 0
     for phase in plan.phases:
-        released = phase.run(plan.problem, internal, codes, released.w, noise, progress or _silent)
+        released = phase.run(plan.problem, internal, codes, released.w, noise, current_listener())
         steps += released.steps
     intercept = released.intercept
     if intercept is None:
@@ -69,7 +70,7 @@ def class_codes(y: Any, classes: Sequence[Any]) -> Codes:
         codes[labels == label] = code
     if (codes < 0).any():
         raise InputError(
-            f"labels must be among the public classes {tuple(classes)}",
+            f"Only binary classification is supported. Labels must be among the public classes {tuple(classes)}",
             "other labels in y",
             'Declare both labels before looking at the data, e.g. classes=("no", "yes"); the second is the event.',
         )
@@ -97,7 +98,3 @@ def _checked(plan: Plan, X: Any, y: Any) -> tuple[Array, AnyArray]:
 
 def _halfway(scores: Array, codes: AnyArray) -> float:
     return -float(scores[codes == 0].mean() + scores[codes == 1].mean()) / 2.0
-
-
-def _silent(done: int, total: int) -> None:
-    """No progress asked for."""

@@ -116,7 +116,7 @@ class AUCClassifier(ClassifierMixin, BaseEstimator):
         private = budget_for(self.epsilon, None, 2).is_private
         if private and self.bounds is None:
             raise missing_bounds("a private fit")
-        X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
+        X, y = self._checked(X, y)
         classes = self._public_classes(y, private)
         made = plan(
             self.algorithm,
@@ -153,7 +153,8 @@ class AUCClassifier(ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> AnyArray:
         """The event class where `decision_function` is positive."""
-        labels: AnyArray = self.classes_[(self.decision_function(X) > 0.0).astype(int)]
+        positive = self.decision_function(X) > 0.0
+        labels: AnyArray = self.classes_[positive.astype(int)]
         return labels
 
     def score(self, X: Any, y: Any) -> float:
@@ -161,12 +162,22 @@ class AUCClassifier(ClassifierMixin, BaseEstimator):
         scores = self.decision_function(X)
         return float(roc_auc_score(np.asarray(y) == self.classes_[1], scores))
 
+    def _checked(self, X: Any, y: Any) -> tuple[Array, AnyArray]:
+        try:
+            X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
+        except ValueError as error:
+            if "could not convert string" not in str(error):
+                raise
+            # The original message quotes a cell, and cells are private.
+            raise InputError("features must be numbers", "text in the table", "Encode or drop these columns.") from None
+        return X, y
+
     def _public_classes(self, y: AnyArray, private: bool) -> tuple[Any, ...]:
+        check_classification_targets(y)
         if self.classes is not None:
             return tuple(self.classes)
         if private:
             return (0, 1)
-        check_classification_targets(y)
         found = np.unique(y)
         if len(found) > 2:
             raise InputError(

@@ -170,6 +170,11 @@ class FeatureBounds(FeatureDomain):
         ranges = content.pop("bounds", content)
         return cls.from_mapping(ranges, _clip_number(clip))
 
+    def ranges(self) -> dict[str, tuple[float, float]]:
+        """``{name: (low, high)}``, for bounds with names."""
+        low, high = np.broadcast_arrays(*self._checked_sides())
+        return dict(zip(self.names or (), zip(low.tolist(), high.tolist(), strict=True), strict=True))
+
     def for_features(self, n_features: int) -> FeatureBounds:
         low, high = self._checked_sides()
         for side in (low, high):

@@ -11,12 +11,12 @@ from typing import Any
 from entrenous.engine.plan import Plan
 from entrenous.errors import AssumptionError, InputError
 from entrenous.parts.feature_domains import feature_domain_from
-from entrenous.parts.parameter_domains import L2Ball, ParameterDomain, WholeSpace
+from entrenous.parts.parameter_domains import L2Ball, WholeSpace
 from entrenous.parts.problem import Problem
 from entrenous.parts.scores import SCORES
 from entrenous.parts.surrogates import Square, Surrogate, surrogate_from
 from entrenous.planners import Algorithm, algorithm_named, algorithms
-from entrenous.planners.registry import planner_options
+from entrenous.planners.registry import planner_options, unit_radius
 from entrenous.privacy.budget import Budget, budget_for
 
 
@@ -64,10 +64,14 @@ def plan(
     elif not callable(algorithm):
         raise InputError("algorithm must be a name or a planner", repr(algorithm), "See entrenous.algorithms().")
     planner: Callable[..., Plan] = algorithm if record is None else record.planner  # type: ignore[assignment]
+    score = SCORES[task]()
+    if radius is None:
+        rule = unit_radius if record is None else record.default_radius
+        radius = rule(budget, n, score.dimension(n_features))
     problem = Problem(
-        SCORES[task](),
+        score,
         wanted or surrogate_from("logistic" if record is None else record.default_surrogate),
-        _parameter_domain(record, budget, radius),
+        WholeSpace() if radius is None else L2Ball(float(radius)),
         n_features=n_features,
         ridge=float(ridge),
     )
@@ -112,14 +116,6 @@ def _check_fit(record: Algorithm, task: str, surrogate: Surrogate | None, calibr
             f"calibration={calibration!r}",
             f'Use calibration="tight", or one of: {printed}.',
         )
-
-
-def _parameter_domain(record: Algorithm | None, budget: Budget, radius: float | None) -> ParameterDomain:
-    if radius is None:
-        # Ours bound the parameter only because noise needs it, so without noise nothing binds it.
-        free = record is not None and (record.default_radius is None or (record.is_ours and not budget.is_private))
-        radius = None if free else (1.0 if record is None else record.default_radius)
-    return WholeSpace() if radius is None else L2Ball(float(radius))
 
 
 def _planner_arguments(

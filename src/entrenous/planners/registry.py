@@ -37,19 +37,19 @@ class Algorithm:
     surrogates: tuple[str, ...] | None
     """Names it is limited to; ``None`` for all that meet its needs."""
     default_surrogate: str
-    default_radius: float | None
-    """Radius of the parameter ball when none is asked for; ``None`` for the whole space."""
+    default_radius: Callable[[Budget, int, int], float | None]
+    """Radius of the parameter ball, from (budget, n, dimension), when none is asked for; ``None``: the whole space."""
     online: bool = False
-
-    @property
-    def is_ours(self) -> bool:
-        """Not from a paper: its choices are this library's."""
-        return self.citation == "entrenous"
 
     @property
     def options(self) -> tuple[str, ...]:
         """Names that the `options` mapping may carry."""
         return planner_options(self.planner)
+
+
+def unit_radius(budget: Budget, n: int, dimension: int) -> float:
+    """The ball of radius 1 that the papers use."""
+    return 1.0
 
 
 def planner_options(planner: Callable[..., Plan]) -> tuple[str, ...]:

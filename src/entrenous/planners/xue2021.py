@@ -18,7 +18,7 @@ from entrenous.planners.assumptions import (
     need_strong_convexity,
     steps_from,
 )
-from entrenous.planners.registry import Algorithm, register
+from entrenous.planners.registry import Algorithm, register, unit_radius
 from entrenous.planners.twin import non_private_twin
 from entrenous.privacy.budget import Budget
 from entrenous.privacy.mechanisms import Mechanism, calibrated
@@ -156,7 +156,7 @@ register(
         calibrations=("tight", "paper"),
         surrogates=None,
         default_surrogate="logistic",
-        default_radius=1.0,
+        default_radius=unit_radius,
     )
 )
 register(
@@ -172,6 +172,6 @@ register(
         calibrations=("tight", "paper"),
         surrogates=None,
         default_surrogate="logistic",
-        default_radius=1.0,
+        default_radius=unit_radius,
     )
 )

@@ -1,0 +1,43 @@
+# Everything sets itself up from a bare python3: a virtual environment under the project, then pip.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+OLDEST := .venv-oldest
+PIP_QUIET := --quiet --disable-pip-version-check
+
+.PHONY: demo test test-oldest lint types clean
+
+demo: $(VENV)/.demo
+	$(BIN)/entrenous demo
+
+test: $(VENV)/.dev
+	$(BIN)/pytest -n auto
+
+# The other end of what pyproject.toml promises.
+test-oldest: $(OLDEST)/.dev
+	$(OLDEST)/bin/pytest -n auto
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.dev
+	$(BIN)/mypy
+
+$(VENV)/.demo: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install $(PIP_QUIET) --editable ".[demo]"
+	touch $@
+
+$(VENV)/.dev: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install $(PIP_QUIET) --editable ".[dev]"
+	touch $@ $(VENV)/.demo
+
+$(OLDEST)/.dev: pyproject.toml oldest.txt
+	$(PYTHON) -m venv $(OLDEST)
+	$(OLDEST)/bin/pip install $(PIP_QUIET) --editable ".[dev]" --constraint oldest.txt
+	touch $@
+
+clean:
+	rm -rf $(VENV) $(OLDEST) dist entrenous-demo

@@ -1,0 +1,5 @@
+"""``python -m entrenous``."""
+
+from entrenous.cli import main
+
+main()

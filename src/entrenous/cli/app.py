@@ -1,0 +1,206 @@
+"""The commands: fit, predict, plan, algorithms, verify, demo."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from entrenous import __version__
+from entrenous.cli.inputs import bounds_from, epsilon_from, free_to_write, label_values, names_from
+from entrenous.cli.messages import clear_errors
+
+app = typer.Typer(
+    help="Learn from pairs of records, privately, with a certificate that can be checked.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+Epsilon = Annotated[str, typer.Option(help="Privacy budget, or 'none' for a fit without privacy.")]
+Delta = Annotated[float | None, typer.Option(help="Default 1/n^2; 0 asks for pure privacy.")]
+Bounds = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Public ranges, known before the table: a TOML or JSON file, or col=lo:hi. Repeat it for more columns."
+    ),
+]
+Clip = Annotated[float | None, typer.Option(help="Clipping radius in half-widths; smaller means less noise.")]
+Algorithm = Annotated[str, typer.Option(help="A name from 'entrenous algorithms', or 'auto'.")]
+Surrogate = Annotated[str | None, typer.Option(help="Loss of a pair, such as logistic or hinge.")]
+Radius = Annotated[float | None, typer.Option(help="Radius of the parameter ball (rows have norm at most 1).")]
+Ridge = Annotated[float, typer.Option(help="Strength of the l2 penalty (rows have norm at most 1).")]
+MaxIter = Annotated[int | None, typer.Option(help="Steps of an iterative algorithm.")]
+Calibration = Annotated[str, typer.Option(help="'tight', or 'paper' for a paper's printed noise.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace files that are already there.")]
+
+
+def main() -> None:
+    """Entry point of ``entrenous``."""
+    app()
+
+
+@app.callback(invoke_without_command=True)
+def root(version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False) -> None:
+    """Learn from pairs of records, privately, with a certificate that can be checked."""
+    if version:
+        typer.echo(f"entrenous {__version__}")
+        raise typer.Exit
+
+
+@app.command()
+def fit(
+    table: Annotated[Path, typer.Argument(help="The private table, .csv or .parquet.")],
+    target: Annotated[str, typer.Option(help="Column with the label.")],
+    epsilon: Epsilon = "1.0",
+    bounds: Bounds = None,
+    clip: Clip = None,
+    classes: Annotated[str, typer.Option(help="Public labels, the event last, such as no,yes.")] = "0,1",
+    drop: Annotated[str, typer.Option(help="Columns that are no features, such as id,date.")] = "",
+    delta: Delta = None,
+    algorithm: Algorithm = "auto",
+    surrogate: Surrogate = None,
+    radius: Radius = None,
+    ridge: Ridge = 0.0,
+    max_iter: MaxIter = None,
+    calibration: Calibration = "tight",
+    out: Annotated[Path, typer.Option(help="The model; its certificate goes beside it.")] = Path("model.entrenous"),
+    force: Force = False,
+) -> None:
+    """Fit an AUC model to a table; write the model and its certificate."""
+    with clear_errors():
+        certificate_path = out.with_name(out.name + ".certificate.json")
+        free_to_write(force, out, certificate_path)
+        budget = epsilon_from(epsilon)
+        ranges = bounds_from(bounds, clip)
+        from entrenous.cli.inputs import features_and_label
+        from entrenous.engine.progress import progress_bar
+        from entrenous.estimators.auc import AUCClassifier
+        from entrenous.persistence import save
+
+        X, y = features_and_label(table, target, names_from(drop))
+        estimator = AUCClassifier(
+            budget,
+            delta,
+            algorithm=algorithm,
+            surrogate=surrogate,
+            bounds=ranges,
+            classes=label_values(names_from(classes), y),
+            radius=radius,
+            ridge=ridge,
+            max_iter=max_iter,
+            calibration=calibration,
+        )
+        with progress_bar(f"fitting {table.name}"):
+            estimator.fit(X, y)
+        save(estimator, out)
+        typer.echo(f"model        {out}")
+        if estimator.certificate_ is None:
+            typer.echo("certificate  none: this fit is not private")
+        else:
+            certificate_path.write_text(estimator.certificate_.to_json() + "\n", encoding="utf-8")
+            typer.echo(f"certificate  {certificate_path}\n{estimator.certificate_}")
+
+
+@app.command()
+def predict(
+    model: Annotated[Path, typer.Argument(help="A model that 'entrenous fit' wrote.")],
+    table: Annotated[Path, typer.Argument(help="The table to score, .csv or .parquet.")],
+    out: Annotated[Path, typer.Option(help="Where scores go, .csv or .parquet.")] = Path("scores.csv"),
+    keep: Annotated[str, typer.Option(help="Columns of the table to copy, such as id.")] = "",
+    force: Force = False,
+) -> None:
+    """Score the rows of a table; write score and predicted label."""
+    with clear_errors():
+        free_to_write(force, out)
+        from entrenous.cli.inputs import columns_of
+        from entrenous.persistence import load
+        from entrenous.tables import read_table, write_table
+
+        estimator = load(model)
+        frame = read_table(table)
+        X = columns_of(frame, estimator.feature_names_in_, table)
+        scored = columns_of(frame, names_from(keep), table).copy()
+        scored["score"] = estimator.decision_function(X)
+        scored["prediction"] = estimator.predict(X)
+        write_table(scored, out)
+        typer.echo(f"{len(scored)} rows scored: {out}")
+
+
+@app.command()
+def plan(
+    n: Annotated[int, typer.Option("--n", help="Number of records.")],
+    features: Annotated[int, typer.Option(help="Number of features.")],
+    epsilon: Epsilon = "1.0",
+    delta: Delta = None,
+    algorithm: Algorithm = "auto",
+    surrogate: Surrogate = None,
+    radius: Radius = None,
+    ridge: Ridge = 0.0,
+    max_iter: MaxIter = None,
+    calibration: Calibration = "tight",
+    json: Annotated[bool, typer.Option("--json", help="Print the whole plan as JSON.")] = False,
+) -> None:
+    """Show what a fit would do and cost, without data: noise per coefficient, sensitivity, pair gradients."""
+    with clear_errors():
+        from entrenous.planners.planning import plan as make_plan
+
+        made = make_plan(
+            algorithm,
+            n=n,
+            n_features=features,
+            epsilon=epsilon_from(epsilon),
+            delta=delta,
+            surrogate=surrogate,
+            radius=radius,
+            ridge=ridge,
+            max_iter=max_iter,
+            calibration=calibration,
+        )
+        typer.echo(made.to_json() if json else str(made))
+
+
+@app.command()
+def algorithms() -> None:
+    """List the algorithms: what each needs, costs and can promise."""
+    from rich.console import Console
+    from rich.table import Table
+
+    from entrenous.planners import algorithms as listed
+
+    records = listed()
+    table = Table(*records.header(), box=None, header_style="bold")
+    for row in records.rows():
+        table.add_row(*row)
+    Console().print(table)
+
+
+@app.command()
+def verify(
+    file: Annotated[Path, typer.Argument(help="A certificate (.json) or a saved model.")],
+) -> None:
+    """Recompute a certificate from its own public numbers; exit 1 when it is false."""
+    with clear_errors():
+        from entrenous.persistence import certificate_in
+
+        certificate = certificate_in(file)
+        if certificate is None:
+            typer.echo("this model was fitted without privacy: there is nothing to verify")
+            raise typer.Exit(1)
+        typer.echo(str(certificate))
+        typer.echo(str(certificate.verify()))
+        typer.echo("verified")
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for report.html and results.json.")] = Path("entrenous-demo"),
+    splits: Annotated[int, typer.Option(min=2, help="Train/test splits to average over.")] = 10,
+) -> None:
+    """Train on scikit-learn's breast-cancer data at several epsilon and write a report."""
+    with clear_errors():
+        from entrenous.demo.show import demo as run_demo
+
+        report = run_demo(out, splits)
+        typer.echo(f"report: {report.resolve()}")

@@ -1,0 +1,108 @@
+"""From words on the command line to arguments of the library; tables are read here and nowhere else in the commands."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from entrenous.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from entrenous.parts.feature_domains import FeatureBounds
+
+
+def epsilon_from(text: str) -> float | None:
+    """A number; ``none`` or ``inf`` for a fit without privacy."""
+    if text.lower() == "none":
+        return None
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not number > 0.0:
+        raise InputError("--epsilon must be a number > 0, or none", text, "1.0 is a common choice.")
+    return number
+
+
+def names_from(text: str) -> list[str]:
+    """Comma-separated names."""
+    return [name.strip() for name in text.split(",") if name.strip()]
+
+
+def bounds_from(texts: Sequence[str] | None, clip: float | None) -> FeatureBounds | None:
+    """Ranges from files and ``col=lo:hi`` entries; later ones win."""
+    if not texts:
+        return None
+    from entrenous.parts.feature_domains import FeatureBounds
+
+    ranges: dict[str, tuple[float, float]] = {}
+    for text in texts:
+        name, equals, pair = text.rpartition("=")
+        if not equals:
+            stored = FeatureBounds.from_file(text)
+            clip = stored.clip if clip is None else clip
+            ranges |= stored.ranges()
+            continue
+        try:
+            low, high = (float(end) for end in pair.split(":"))
+        except ValueError:
+            raise InputError("--bounds must be a file or col=lo:hi", text, "For example --bounds age=0:120.") from None
+        ranges[name] = (low, high)
+    return FeatureBounds.from_mapping(ranges, clip)
+
+
+def features_and_label(path: Path, target: str, drop: Sequence[str]) -> tuple[pd.DataFrame, pd.Series[Any]]:
+    """The table without its label and the dropped columns, and the label; all features must be numbers."""
+    from entrenous.tables import read_table
+
+    frame = read_table(path)
+    label = columns_of(frame, [target], path)[target]
+    columns_of(frame, drop, path)
+    features = frame.drop(columns=[target, *drop])
+    features.columns = features.columns.map(str)
+    text = [str(column) for column in features.columns if features[column].dtype.kind not in "biuf"]
+    if text:
+        raise InputError(
+            "features must be numbers", f"text in {', '.join(text)}", f"Encode them, or --drop {','.join(text)}."
+        )
+    return features, label
+
+
+def columns_of(frame: pd.DataFrame, names: Sequence[str], path: Path) -> pd.DataFrame:
+    """These columns of a table; an error that lists what is there."""
+    missing = [name for name in names if name not in frame.columns]
+    if missing:
+        raise InputError(
+            f"{path} needs the columns {', '.join(map(str, names))}",
+            f"no {', '.join(map(str, missing))}",
+            f"It has: {', '.join(map(str, frame.columns))}.",
+        )
+    return frame[list(names)]
+
+
+def label_values(texts: Sequence[str], label: pd.Series[Any]) -> list[Any]:
+    """The public labels in the type of the label's column: the type is part of the schema, not of the rows."""
+    kind = label.dtype.kind
+    try:
+        if kind == "b":
+            return [{"0": False, "1": True, "false": False, "true": True}[text.lower()] for text in texts]
+        if kind in "iuf":
+            return [float(text) if kind == "f" else int(text) for text in texts]
+    except (KeyError, ValueError):
+        raise InputError(
+            f"--classes must fit the label's type ({label.dtype})", ",".join(texts), "For example --classes 0,1."
+        ) from None
+    return list(texts)
+
+
+def free_to_write(force: bool, *paths: Path) -> None:
+    """Nothing is overwritten unasked, and a folder that is missing is found out before anything is spent."""
+    for path in paths:
+        if path.exists() and not force:
+            raise InputError("the output must not exist yet", str(path), "Choose another --out, or add --force.")
+        if not path.parent.is_dir():
+            raise InputError("the output folder must exist", str(path.parent), "Create it first.")

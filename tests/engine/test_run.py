@@ -1,0 +1,170 @@
+"""The solver against literal transcriptions of the algorithms' boxes, with the same noise."""
+
+import math
+
+import numpy as np
+import pytest
+from oracles import all_pairs
+
+import entrenous as en
+from entrenous.privacy.noise import noise_from
+
+
+def records(n=30, d=4, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    y = (X[:, 0] + rng.normal(size=n) > 0).astype(int)
+    return X, y
+
+
+BALL = en.FeatureBall(radius=3.0)
+
+
+def internal(X):
+    norms = np.linalg.norm(X, axis=1, keepdims=True)
+    return X / np.maximum(norms, 3.0)
+
+
+def project(w, radius):
+    norm = np.linalg.norm(w)
+    return w if norm <= radius else w * radius / norm
+
+
+@pytest.mark.parametrize("surrogate", ["logistic", "hinge", "square"])
+def test_dpgdc2_is_algorithm_2_of_xue(surrogate):
+    X, y = records()
+    plan = en.plan("dpgdc2", n=30, n_features=4, epsilon=2.0, delta=1e-5, surrogate=surrogate, bounds=BALL, max_iter=12)
+    with pytest.warns(en.PrivacyWarning):
+        fitted = plan.run(X, y, random_state=7)
+    noise, U = noise_from(7), internal(X)
+    eta = 1.0 / (plan.problem.lipschitz * math.sqrt(12))
+    iterates = [np.zeros(4)]
+    for _ in range(12):
+        gradient = all_pairs(plan.problem, iterates[-1], U, y)[1] + plan.mechanisms[0].sigma * noise.normal(4)
+        iterates.append(project(iterates[-1] - eta * gradient, 1.0))
+    np.testing.assert_allclose(fitted.w, np.mean(iterates, axis=0), rtol=1e-10, atol=1e-13)
+    np.testing.assert_allclose(X[:3] / 3.0 @ fitted.w, X[:3] @ fitted.coef + fitted.intercept, rtol=1e-12)
+
+
+@pytest.mark.parametrize("delta", [1e-5, 0.0])
+def test_dpgdsc_is_algorithm_1_of_xue(delta):
+    X, y = records()
+    plan = en.plan("dpgdsc", n=30, n_features=4, epsilon=2.0, delta=delta, bounds=BALL, ridge=0.3, max_iter=9)
+    with pytest.warns(en.PrivacyWarning):
+        fitted = plan.run(X, y, random_state=7)
+    noise, U = noise_from(7), internal(X)
+    eta = 2.0 / (plan.problem.full_smoothness(30) + 0.3 + 0.3)
+    w = np.zeros(4)
+    for _ in range(9):
+        w = project(w - eta * all_pairs(plan.problem, w, U, y)[1], 1.0)
+    w = project(w + plan.mechanisms[0].draw(noise, 4), 1.0)
+    np.testing.assert_allclose(fitted.w, w, rtol=1e-10, atol=1e-13)
+
+
+def test_noisy_gd_averages_the_later_half():
+    X, y = records()
+    plan = en.plan("noisy-gd", n=30, n_features=4, epsilon=2.0, delta=1e-5, bounds=BALL, max_iter=7)
+    with pytest.warns(en.PrivacyWarning):
+        fitted = plan.run(X, y, random_state=7)
+    noise, U = noise_from(7), internal(X)
+    radius = plan.problem.domain.radius
+    eta = radius / (plan.problem.lipschitz * math.sqrt(7))
+    w, kept = np.zeros(4), []
+    for t in range(1, 8):
+        gradient = all_pairs(plan.problem, w, U, y)[1] + plan.mechanisms[0].sigma * noise.normal(4)
+        w = project(w - eta * gradient, radius)
+        if t >= 4:
+            kept.append(w)
+    np.testing.assert_allclose(fitted.w, np.mean(kept, axis=0), rtol=1e-10, atol=1e-13)
+
+
+def test_moments_without_noise_minimise_the_square_surrogate_over_all_pairs():
+    X, y = records(60)
+    exact = en.plan("moments", n=60, n_features=4, epsilon=None).run(X, y).w
+    iterated = en.plan("noisy-gd", n=60, n_features=4, epsilon=None, surrogate="square").run(X, y).w
+    np.testing.assert_allclose(exact / np.linalg.norm(exact), iterated / np.linalg.norm(iterated), rtol=1e-6)
+
+
+def test_moments_release_has_the_noise_of_its_plan():
+    """The released statistics differ from the exact ones by noise of the certificate's sigma, in Lemma 8's units."""
+    from entrenous.engine.moments import ClassMoments
+
+    X, y = records(40, 5)
+    plan = en.plan("moments", n=40, n_features=5, epsilon=1.0, delta=1e-5, bounds=BALL)
+    weights = plan.phases[0].weights
+    flat = ClassMoments.of(internal(X), y).weighted(weights)
+    assert flat.size == 1 + 2 * 5 + 2 * 15
+    np.testing.assert_allclose(
+        ClassMoments.from_weighted(flat, weights, 40, 5).seconds, ClassMoments.of(internal(X), y).seconds, atol=1e-12
+    )
+    events, others = internal(X)[y == 1], internal(X)[y == 0]
+    a, b, c = weights
+    frobenius = [np.linalg.norm(rows.T @ rows) ** 2 for rows in (events, others)]
+    expected = (a * len(events)) ** 2 + c**2 * sum(frobenius)
+    expected += b**2 * sum(np.linalg.norm(rows.sum(axis=0)) ** 2 for rows in (events, others))
+    assert float(flat @ flat) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("surrogate", ["logistic", "squared-hinge", "hinge", "q-norm-hinge(q=1.5)"])
+@pytest.mark.parametrize("radius", [0.3, 5.0])
+def test_the_non_private_twin_is_the_constrained_minimiser(surrogate, radius):
+    """No feasible step along any random direction improves the objective beyond the stated tolerance."""
+    from entrenous.engine.all_pairs import all_pairs_objective
+
+    X, y = records(50)
+    X = X * np.array([1.0, 10.0, 0.1, 1.0])
+    plan = en.plan("dpgdc2", n=50, n_features=4, epsilon=None, surrogate=surrogate, radius=radius, ridge=0.01)
+    w = plan.run(X, y).w
+    assert np.linalg.norm(w) <= radius * (1 + 1e-12)
+    best = all_pairs_objective(plan.problem, w, X, y)[0]
+    rng = np.random.default_rng(1)
+    slack = 6e-4 if surrogate == "hinge" else 1e-7
+    for scale in (1e-3, 1e-2, 1e-1, 1.0):
+        for _ in range(50):
+            other = project(w + scale * rng.normal(size=4), radius)
+            assert all_pairs_objective(plan.problem, other, X, y)[0] >= best - slack
+
+
+def test_a_plan_needs_bounds_to_run_privately():
+    X, y = records()
+    plan = en.plan("moments", n=30, n_features=4, epsilon=1.0)
+    with pytest.raises(en.PrivacyError, match="bounds"):
+        plan.run(X, y)
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "message"),
+    [
+        (np.zeros((29, 4)), np.zeros(29), "30 rows of 4 features"),
+        (np.zeros((30, 3)), np.zeros(30), "30 rows of 4 features"),
+        (np.zeros((30, 4)), np.zeros(29), "one label per row"),
+        (np.full((30, 4), np.nan), np.zeros(30), "finite"),
+        (np.zeros((30, 4)), np.full(30, 2), "public classes"),
+    ],
+)
+def test_wrong_rows_are_refused(X, y, message):
+    plan = en.plan("moments", n=30, n_features=4, epsilon=1.0, bounds=BALL)
+    with pytest.raises(en.InputError, match=message):
+        plan.run(X, y)
+
+
+def test_progress_is_told_in_public_numbers(capsys):
+    X, y = records()
+    plan = en.plan("dpgdc2", n=30, n_features=4, epsilon=1.0, bounds=BALL, max_iter=5)
+    with en.progress_bar("five steps"):
+        plan.run(X, y)
+    assert capsys.readouterr().out == ""
+
+
+def test_plans_survive_json():
+    for record in en.algorithms():
+        plan = en.plan(
+            record.name, n=500, n_features=3, epsilon=1.0, ridge=0.1, bounds={"a": (0, 1), "b": (0, 2), "c": (1, 3)}
+        )
+        again = en.Plan.from_json(plan.to_json())
+        assert again == plan
+        assert again.certificate() == plan.certificate()
+    with pytest.raises(en.InputError, match="entrenous-plan/1"):
+        en.Plan.from_json("{}")
+    with pytest.raises(en.InputError, match="own types"):
+        en.Plan.from_json('{"schema": "entrenous-plan/1", "plan": {"type": "os.system", "command": "true"}}')

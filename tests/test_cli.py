@@ -1,0 +1,249 @@
+"""The commands as a person types them: real files, real processes for the entry points."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import make_classification
+from typer.testing import CliRunner
+
+import entrenous as en
+from entrenous.cli.app import app
+
+NAMES = ["age", "bmi", "pressure"]
+RANGES = "[bounds]\nage = [-5, 5]\nbmi = [-5, 5]\npressure = [-5, 5]\n"
+
+
+def run(*words):
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+@pytest.fixture
+def folder(tmp_path):
+    X, y = make_classification(300, 3, n_informative=2, n_redundant=1, random_state=2)
+    frame = pd.DataFrame(X, columns=NAMES)
+    frame["id"] = np.arange(300)
+    frame["outcome"] = y
+    frame.to_csv(tmp_path / "table.csv", index=False)
+    frame.to_parquet(tmp_path / "table.parquet")
+    frame.assign(outcome=np.where(y == 1, "ill", "well")).to_csv(tmp_path / "words.csv", index=False)
+    (tmp_path / "bounds.toml").write_text(RANGES)
+    return tmp_path
+
+
+@pytest.mark.parametrize("table", ["table.csv", "table.parquet"])
+def test_fit_predict_verify(folder, table):
+    model = folder / "model.entrenous"
+    fit = run(
+        "fit",
+        folder / table,
+        "--target",
+        "outcome",
+        "--drop",
+        "id",
+        "--epsilon",
+        2,
+        "--bounds",
+        folder / "bounds.toml",
+        "--out",
+        model,
+    )
+    assert fit.exit_code == 0, fit.output
+    assert "epsilon = 2" in fit.stdout
+    certificate = folder / "model.entrenous.certificate.json"
+    assert json.loads(certificate.read_text())["epsilon"] == 2.0
+    for file in (model, certificate):
+        verified = run("verify", file)
+        assert verified.exit_code == 0
+        assert verified.stdout.endswith("verified\n")
+    scores = folder / "scores.csv"
+    predict = run("predict", model, folder / table, "--out", scores, "--keep", "id")
+    assert predict.exit_code == 0, predict.output
+    written = pd.read_csv(scores)
+    assert list(written.columns) == ["id", "score", "prediction"]
+    clf = en.load(model)
+    np.testing.assert_allclose(written["score"], clf.decision_function(pd.read_csv(folder / "table.csv")[NAMES]))
+    assert clf.score(pd.read_csv(folder / "table.csv")[NAMES], pd.read_csv(folder / "table.csv")["outcome"]) > 0.6
+
+
+def test_bounds_on_the_command_line_and_words_as_labels(folder):
+    model = folder / "model"
+    words = [word for name in NAMES for word in ("--bounds", f"{name}=-5:5")]
+    fit = run(
+        "fit",
+        folder / "words.csv",
+        "--target",
+        "outcome",
+        "--drop",
+        "id",
+        "--classes",
+        "well,ill",
+        *words,
+        "--clip",
+        1.5,
+        "--out",
+        model,
+    )
+    assert fit.exit_code == 0, fit.output
+    clf = en.load(model)
+    assert clf.classes_.tolist() == ["well", "ill"]
+    assert clf.plan_.features.clip == 1.5
+    predict = run("predict", model, folder / "words.csv", "--out", folder / "scores.parquet")
+    assert predict.exit_code == 0
+    assert set(pd.read_parquet(folder / "scores.parquet")["prediction"]) <= {"well", "ill"}
+
+
+def test_fit_without_privacy_says_so(folder):
+    fit = run(
+        "fit",
+        folder / "table.csv",
+        "--target",
+        "outcome",
+        "--drop",
+        "id",
+        "--epsilon",
+        "none",
+        "--out",
+        folder / "model",
+    )
+    assert fit.exit_code == 0, fit.output
+    assert "not private" in fit.stdout
+    verified = run("verify", folder / "model")
+    assert verified.exit_code == 1
+    assert "without privacy" in verified.stdout
+
+
+def test_a_false_certificate_is_found_out(folder):
+    run(
+        "fit",
+        folder / "table.csv",
+        "--target",
+        "outcome",
+        "--drop",
+        "id",
+        "--bounds",
+        folder / "bounds.toml",
+        "--out",
+        folder / "model",
+    )
+    path = folder / "model.certificate.json"
+    content = json.loads(path.read_text())
+    content["epsilon"] = 0.5
+    path.write_text(json.dumps(content))
+    verified = run("verify", path)
+    assert verified.exit_code == 1
+    assert "the certificate is false" in verified.stderr.lower()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--target", "result"], "no result"),
+        (["--target", "outcome", "--epsilon", "much"], "--epsilon must be a number"),
+        (["--target", "outcome", "--epsilon", "-1"], "--epsilon must be a number"),
+        (["--target", "outcome"], "needs public bounds"),
+        (["--target", "outcome", "--bounds", "BOUNDS"], "no bounds for 'id'"),
+        (["--target", "outcome", "--drop", "nr", "--bounds", "BOUNDS"], "no nr"),
+        (["--target", "outcome", "--drop", "id", "--bounds", "age=0"], "col=lo:hi"),
+        (["--target", "outcome", "--drop", "id", "--bounds", "nowhere.toml"], "readable TOML"),
+        (["--target", "outcome", "--drop", "id", "--bounds", "BOUNDS", "--classes", "no,yes"], "--classes"),
+        (["--target", "outcome", "--drop", "id", "--bounds", "BOUNDS", "--classes", "1,2"], "public classes"),
+        (["--target", "outcome", "--drop", "id", "--bounds", "BOUNDS", "--algorithm", "best"], "algorithm must be"),
+        (["--target", "outcome", "--drop", "id", "--bounds", "BOUNDS", "--delta", "0"], "ridge"),
+    ],
+)
+def test_mistakes_get_a_reason_and_a_way_out(folder, words, message):
+    words = [folder / "bounds.toml" if word == "BOUNDS" else word for word in words]
+    result = run("fit", folder / "table.csv", *words, "--out", folder / "model")
+    assert result.exit_code in (1, 2)
+    assert message in result.stderr
+    assert "way out" in result.stderr
+    assert "Traceback" not in result.output
+    assert not (folder / "model").exists()
+
+
+def test_missing_values_and_text_are_refused_by_column_name(folder):
+    frame = pd.read_csv(folder / "words.csv")
+    frame["ward"] = "north"
+    frame.to_csv(folder / "text.csv", index=False)
+    result = run("fit", folder / "text.csv", "--target", "outcome", "--out", folder / "model")
+    assert "text in ward" in result.stderr
+    frame.loc[3, "age"] = np.nan
+    frame.drop(columns=["ward", "id"]).to_csv(folder / "holes.csv", index=False)
+    result = run(
+        "fit",
+        folder / "holes.csv",
+        "--target",
+        "outcome",
+        "--classes",
+        "well,ill",
+        "--bounds",
+        folder / "bounds.toml",
+        "--out",
+        folder / "model",
+    )
+    assert result.exit_code == 2
+    assert "NaN" in result.stderr
+
+
+def test_nothing_is_overwritten_unasked(folder):
+    model = folder / "model"
+    model.write_text("mine")
+    words = [
+        "fit",
+        folder / "table.csv",
+        "--target",
+        "outcome",
+        "--drop",
+        "id",
+        "--bounds",
+        folder / "bounds.toml",
+        "--out",
+        model,
+    ]
+    refused = run(*words)
+    assert refused.exit_code == 2
+    assert model.read_text() == "mine"
+    assert run(*words, "--force").exit_code == 0
+    assert model.read_bytes().startswith(b"entrenous-model/1")
+
+
+def test_plan_needs_no_data():
+    shown = run("plan", "--n", 10_000, "--features", 20, "--algorithm", "dpgdsc", "--ridge", 0.01)
+    assert shown.exit_code == 0, shown.output
+    for part in ("per coefficient", "sensitivity", "pair gradients", "Lemma 3"):
+        assert part in shown.stdout
+    assert en.Plan.from_json(run("plan", "--n", 100, "--features", 2, "--json").stdout).n == 100
+    assert run("plan", "--n", 1, "--features", 2).exit_code == 2
+
+
+def test_warnings_are_shown():
+    shown = run("plan", "--n", 100, "--features", 2, "--delta", 0.5)
+    assert shown.exit_code == 0
+    assert "warning: delta=0.5" in shown.stderr
+
+
+def test_algorithms_are_listed():
+    shown = run("algorithms")
+    for record in en.algorithms():
+        assert record.name in shown.stdout
+
+
+@pytest.mark.parametrize(
+    "start", [[sys.executable, "-m", "entrenous"], [sys.executable, "-c", "from entrenous.cli import main; main()"]]
+)
+def test_the_entry_points_start(start):
+    shown = subprocess.run([*start, "--version"], capture_output=True, text=True, check=True)
+    assert shown.stdout == f"entrenous {en.__version__}\n"
+
+
+def test_help_does_not_wait_for_heavy_imports():
+    code = (
+        "import sys, entrenous.cli.app; heavy = {'numpy', 'sklearn', 'scipy', 'pandas', 'dp_accounting', 'matplotlib'};"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert shown.stdout == "[]\n"
