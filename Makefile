@@ -41,3 +41,9 @@ $(OLDEST)/.dev: pyproject.toml oldest.txt
 
 clean:
 	rm -rf $(VENV) $(OLDEST) dist entrenous-demo
+
+# The figures of the README: the demo on more splits, and every algorithm side by side.
+.PHONY: figures
+figures: $(VENV)/.demo
+	$(BIN)/entrenous demo --out docs/demo --splits 50
+	$(BIN)/python benchmarks/compare_algorithms.py

@@ -135,7 +135,7 @@ def test_a_false_certificate_is_found_out(folder):
     path.write_text(json.dumps(content))
     verified = run("verify", path)
     assert verified.exit_code == 1
-    assert "the certificate is false" in verified.stderr.lower()
+    assert "the certificate is false" in verified.output.lower()
 
 
 @pytest.mark.parametrize(
@@ -159,8 +159,8 @@ def test_mistakes_get_a_reason_and_a_way_out(folder, words, message):
     words = [folder / "bounds.toml" if word == "BOUNDS" else word for word in words]
     result = run("fit", folder / "table.csv", *words, "--out", folder / "model")
     assert result.exit_code in (1, 2)
-    assert message in result.stderr
-    assert "way out" in result.stderr
+    assert message in result.output
+    assert "way out" in result.output
     assert "Traceback" not in result.output
     assert not (folder / "model").exists()
 
@@ -170,7 +170,7 @@ def test_missing_values_and_text_are_refused_by_column_name(folder):
     frame["ward"] = "north"
     frame.to_csv(folder / "text.csv", index=False)
     result = run("fit", folder / "text.csv", "--target", "outcome", "--out", folder / "model")
-    assert "text in ward" in result.stderr
+    assert "text in ward" in result.output
     frame.loc[3, "age"] = np.nan
     frame.drop(columns=["ward", "id"]).to_csv(folder / "holes.csv", index=False)
     result = run(
@@ -186,7 +186,7 @@ def test_missing_values_and_text_are_refused_by_column_name(folder):
         folder / "model",
     )
     assert result.exit_code == 2
-    assert "NaN" in result.stderr
+    assert "NaN" in result.output
 
 
 def test_nothing_is_overwritten_unasked(folder):
@@ -223,7 +223,7 @@ def test_plan_needs_no_data():
 def test_warnings_are_shown():
     shown = run("plan", "--n", 100, "--features", 2, "--delta", 0.5)
     assert shown.exit_code == 0
-    assert "warning: delta=0.5" in shown.stderr
+    assert "warning: delta=0.5" in shown.output
 
 
 def test_algorithms_are_listed():

@@ -202,5 +202,4 @@ def demo(
     with clear_errors():
         from entrenous.demo.show import demo as run_demo
 
-        report = run_demo(out, splits)
-        typer.echo(f"report: {report.resolve()}")
+        run_demo(out, splits)
