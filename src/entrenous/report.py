@@ -121,7 +121,8 @@ def privacy_curve_svg(
 def standalone_svg(element: str) -> str:
     """A drawing for a page as a file of its own."""
     names = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink"'
-    return element.replace("<svg ", f'<svg {names} font-family="sans-serif" ', 1)
+    # Plain text first: markup escapes whatever is put into it.
+    return str(element).replace("<svg ", f'<svg {names} font-family="sans-serif" style="background: white" ', 1)
 
 
 def _draw_curve(axes: Axes, points: Sequence[CurvePoint], non_private: float) -> None:

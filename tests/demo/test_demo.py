@@ -6,6 +6,7 @@ import subprocess
 import sys
 from dataclasses import replace
 from html.parser import HTMLParser
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -233,3 +234,9 @@ def test_import_of_the_library_leaves_the_demo_alone():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_drawing_is_a_file_of_its_own(shown):
+    root = ElementTree.parse(shown[0].parent / "privacy-curve.svg").getroot()
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    assert any("without privacy" in (text.text or "") for text in root.iter("{http://www.w3.org/2000/svg}text"))

@@ -24,8 +24,8 @@ from entrenous.errors import InputError, PrivacyError
 INTERNAL_DIAMETER = 2.0
 """Diameter of every domain in internal units."""
 
-_LARGEST = 1e150
-"""Entries beyond this are cut first, so that squares and differences cannot overflow to inf or NaN."""
+_LARGEST, _SMALLEST = 1e150, 1e-100
+"""Entries beyond the first are cut and widths below the second refused, so that nothing overflows to inf or NaN."""
 
 Numbers = float | tuple[float, ...]
 
@@ -117,8 +117,9 @@ class FeatureBounds(FeatureDomain):
                 f"({low[i]:g}, {high[i]:g}) for feature {name}",
                 "Swap the two numbers.",
             )
-        if self.clip is not None and not 0.0 < self.clip < math.inf:
-            raise InputError("clip must be a positive number", repr(self.clip), "Leave it out for the whole box.")
+        object.__setattr__(self, "clip", _clip_number(self.clip))
+        if ((high - low > 0.0) & (high - low < _SMALLEST)).any():
+            raise InputError(f"bounds need widths of 0 or at least {_SMALLEST:g}", "less", "Change the unit.")
         if self.names is not None and len(self.names) != low.size:
             raise InputError(
                 "bounds need one name per feature", f"{len(self.names)} names for {low.size} ranges", "Match them."
@@ -135,6 +136,8 @@ class FeatureBounds(FeatureDomain):
     @classmethod
     def from_mapping(cls, ranges: Mapping[str, Sequence[float]], clip: float | None = None) -> FeatureBounds:
         """From ``{"age": (0, 120), ...}``."""
+        if not isinstance(ranges, Mapping):
+            raise InputError("bounds need a range per feature name", repr(ranges), 'Try {"age": (0, 120)}.')
         for name, pair in ranges.items():
             if isinstance(pair, str) or not isinstance(pair, Sequence | np.ndarray) or len(pair) != 2:
                 raise InputError(
@@ -168,7 +171,11 @@ class FeatureBounds(FeatureDomain):
             raise InputError("bounds need a table of ranges", f"a {type(content).__name__}", "age = [0, 120]")
         clip = content.pop("clip", None)
         ranges = content.pop("bounds", content)
-        return cls.from_mapping(ranges, _clip_number(clip))
+        if ranges is not content and content:
+            raise InputError(
+                "a file with [bounds] keeps all ranges there", f"{', '.join(content)} outside", "Move them."
+            )
+        return cls.from_mapping(ranges, clip)
 
     def ranges(self) -> dict[str, tuple[float, float]]:
         """``{name: (low, high)}``, for bounds with names."""
@@ -246,9 +253,11 @@ class FeatureBall(FeatureDomain):
     def __post_init__(self) -> None:
         object.__setattr__(self, "radius", _numbers(self.radius, "ball: radius"))
         object.__setattr__(self, "center", _numbers(self.center, "ball: center"))
-        if not isinstance(self.radius, float) or not self.radius > 0.0:
+        if not isinstance(self.radius, float) or not self.radius >= _SMALLEST:
             raise InputError(
-                "a feature ball needs a positive radius", repr(self.radius), "Try FeatureBall(radius=1.0)."
+                f"a feature ball needs a radius of at least {_SMALLEST:g}",
+                repr(self.radius),
+                "Try FeatureBall(radius=1.0).",
             )
 
     def for_features(self, n_features: int) -> FeatureBall:
@@ -283,9 +292,12 @@ def _numbers(given: Any, what: str) -> Numbers:
 
 
 def _clip_number(clip: Any) -> float | None:
-    if clip is None or (isinstance(clip, int | float) and not isinstance(clip, bool)):
-        return clip
-    raise InputError("clip must be a positive number", repr(clip), "Leave it out for the whole box.")
+    if clip is None:
+        return None
+    number = float(clip) if isinstance(clip, int | float) and not isinstance(clip, bool) else math.nan
+    if not _SMALLEST <= number < math.inf:
+        raise InputError("clip must be a positive number", repr(clip), "Leave it out for the whole box.")
+    return number
 
 
 def feature_domain_from(bounds: Any, n_features: int, names: Sequence[str] | None = None) -> FeatureDomain:

@@ -65,7 +65,7 @@ class Surrogate(ABC):
         return max(0.0, -float(low)), max(0.0, float(high))
 
     def __str__(self) -> str:
-        settings = ", ".join(f"{f.name}={getattr(self, f.name):g}" for f in fields(self))
+        settings = ", ".join(f"{f.name}={getattr(self, f.name)!r}" for f in fields(self))
         return f"{self.name}({settings})" if settings else self.name
 
 
@@ -300,7 +300,10 @@ def surrogate_from(spec: str | Surrogate) -> Surrogate:
     kind = SURROGATES[match["name"]]
     try:
         pairs = [item.split("=") for item in (match["settings"] or "").split(",") if item.strip()]
-        return kind(**{key.strip(): float(number) for key, number in pairs})
+        settings = {key.strip(): float(number) for key, number in pairs}
+        if len(settings) < len(pairs):
+            raise TypeError("a setting is given twice")
+        return kind(**settings)
     except (TypeError, ValueError) as error:
         if isinstance(error, InputError):
             raise

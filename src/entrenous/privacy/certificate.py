@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from entrenous.errors import PrivacyError
 from entrenous.parts.problem import Problem
 from entrenous.privacy.budget import ADJACENCY
+from entrenous.privacy.certificate_fields import check_fields, not_a_certificate
 from entrenous.privacy.mechanisms import Mechanism
 
 SCHEMA = "entrenous-certificate/1"
@@ -75,27 +75,14 @@ class PrivacyCertificate:
         try:
             return cls.from_dict(json.loads(text))
         except json.JSONDecodeError as error:
-            raise _not_a_certificate(f"text that is not JSON ({error})") from error
+            raise not_a_certificate(SCHEMA, f"text that is not JSON ({error})") from error
 
     @classmethod
     def from_dict(cls, content: Any) -> PrivacyCertificate:
         """The inverse of `to_dict`."""
-        if not isinstance(content, dict) or content.get("schema") != SCHEMA:
-            raise _not_a_certificate(f"schema {content.get('schema') if isinstance(content, dict) else content!r}")
-        names = {f.name for f in fields(cls)}
-        if set(content) != names:
-            odd = sorted(set(content) ^ names)
-            raise _not_a_certificate(f"missing or unknown fields: {', '.join(odd)}")
-        try:
-            mechanisms = tuple(Mechanism(**m) for m in content["mechanisms"])
-            if not mechanisms:
-                raise _not_a_certificate("no mechanism")
-            for name in ("epsilon", "delta", "claimed_epsilon"):
-                if not 0.0 <= float(content[name]) < math.inf:
-                    raise _not_a_certificate(f"{name}={content[name]!r}")
-            return cls(**{**content, "mechanisms": mechanisms, "warnings": tuple(content["warnings"])})
-        except TypeError as error:
-            raise _not_a_certificate(f"a malformed field ({error})") from error
+        check_fields(content, SCHEMA)
+        mechanisms = tuple(Mechanism(**m) for m in content["mechanisms"])
+        return cls(**{**content, "mechanisms": mechanisms, "warnings": tuple(content["warnings"])})
 
     @classmethod
     def from_file(cls, path: str | Path) -> PrivacyCertificate:
@@ -160,7 +147,3 @@ def describe_problem(problem: Problem) -> dict[str, Any]:
 
 def _finite(number: float) -> float | None:
     return number if math.isfinite(number) else None
-
-
-def _not_a_certificate(got: str) -> PrivacyError:
-    return PrivacyError(f"a certificate needs the fields of {SCHEMA}", got, "Ask for the file that the fit wrote.")

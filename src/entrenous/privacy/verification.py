@@ -15,6 +15,7 @@ from entrenous.privacy import sensitivity
 from entrenous.privacy.accounting import confirm, total_epsilon
 from entrenous.privacy.budget import ADJACENCY
 from entrenous.privacy.certificate import PrivacyCertificate, Verification
+from entrenous.privacy.certificate_fields import check_fields
 from entrenous.privacy.mechanisms import Mechanism
 
 _RELATIVE = 1e-9
@@ -48,6 +49,7 @@ RECOMPUTATIONS: dict[str, Recomputation] = {"Lemma 2": _lemma_2, "Lemma 3": _lem
 
 def verify(certificate: PrivacyCertificate) -> Verification:
     """Raise `PrivacyError` when a recomputed sensitivity or epsilon is worse than written."""
+    check_fields(certificate.to_dict(), certificate.schema)
     if certificate.adjacency != ADJACENCY:
         raise _false("adjacency", ADJACENCY, certificate.adjacency)
     checks = [f"adjacency {ADJACENCY}, n = {certificate.n}"]
@@ -87,6 +89,8 @@ def _recomputed(
         ) from error
     if true > mechanism.l2_sensitivity * (1.0 + _RELATIVE):
         raise _false(f"sensitivity ({mechanism.lemma})", f">= {true:.9g}", f"{mechanism.l2_sensitivity:.9g}")
+    if mechanism.lemma == "Lemma 2" and mechanism.count < certificate.public.get("steps", 1):
+        raise _false("count", f">= {certificate.public['steps']}, one noisy gradient per step", str(mechanism.count))
     if mechanism.l1_sensitivity is not None:
         # ||z||_1 <= sqrt(p) ||z||_2
         true_l1 = true * problem.dimension**0.5

@@ -1,0 +1,137 @@
+"""What each field of a certificate may hold: a file from outside passes this table before anything is computed."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from entrenous.errors import PrivacyError
+
+Rule = Callable[[Any], bool]
+
+
+def _number(thing: Any) -> bool:
+    return isinstance(thing, int | float) and not isinstance(thing, bool) and math.isfinite(thing)
+
+
+def _positive(thing: Any) -> bool:
+    return _number(thing) and thing > 0
+
+
+def _not_negative(thing: Any) -> bool:
+    return _number(thing) and thing >= 0
+
+
+def _text(thing: Any) -> bool:
+    return isinstance(thing, str)
+
+
+def _whole(at_least: int) -> Rule:
+    return lambda thing: isinstance(thing, int) and not isinstance(thing, bool) and thing >= at_least
+
+
+def _none_or(rule: Rule) -> Rule:
+    return lambda thing: thing is None or rule(thing)
+
+
+def _one_of(*values: str) -> Rule:
+    return lambda thing: thing in values
+
+
+def _scope(thing: Any) -> bool:
+    return isinstance(thing, str) and re.fullmatch(r"all|disjoint phase [1-9][0-9]*", thing) is not None
+
+
+def _three_positive(thing: Any) -> bool:
+    return isinstance(thing, list | tuple) and len(thing) == 3 and all(_positive(part) for part in thing)
+
+
+def _list_of_text(thing: Any) -> bool:
+    return isinstance(thing, list | tuple) and all(isinstance(line, str) for line in thing)
+
+
+def _mapping(thing: Any) -> bool:
+    return isinstance(thing, Mapping)
+
+
+_TOP: dict[str, Rule] = {
+    "schema": _text,
+    "library": _text,
+    "algorithm": _text,
+    "citation": _text,
+    "calibration": _one_of("tight", "paper"),
+    "epsilon": _not_negative,
+    "delta": lambda thing: _number(thing) and 0 <= thing < 1,
+    "claimed_epsilon": _positive,
+    "adjacency": _text,
+    "n": _whole(2),
+    "problem": _mapping,
+    "mechanisms": lambda thing: isinstance(thing, list | tuple) and len(thing) > 0 and all(map(_mapping, thing)),
+    "accountant": _mapping,
+    "public": _mapping,
+    "seeded": lambda thing: isinstance(thing, bool),
+    "unit": _mapping,
+    "warnings": _list_of_text,
+}
+
+_PROBLEM: dict[str, Rule] = {
+    "task": _text,
+    "surrogate": _text,
+    "form": _text,
+    "R": _positive,
+    "radius": _none_or(_positive),
+    "ridge": _not_negative,
+    "c1": _none_or(_not_negative),
+    "c2": _none_or(_not_negative),
+}
+
+_MECHANISM: dict[str, Rule] = {
+    "kind": _one_of("gaussian", "laplace", "l2-laplace"),
+    "l2_sensitivity": _positive,
+    "l1_sensitivity": _none_or(_positive),
+    "sigma": _none_or(_positive),
+    "scale": _none_or(_positive),
+    "count": _whole(1),
+    "lemma": _text,
+    "sampling": lambda thing: thing is None,
+    "scope": _scope,
+}
+
+_PUBLIC: dict[str, Rule] = {
+    "n_features": _whole(1),
+    "steps": _whole(1),
+    "step_size": _positive,
+    "weights": _three_positive,
+}
+"""Planners may add other public numbers; these are the ones a lemma is recomputed from."""
+
+
+def check_fields(content: Any, schema: str) -> None:
+    """Raise `PrivacyError` unless this is a certificate whose every field holds what it should."""
+    if not isinstance(content, Mapping) or content.get("schema") != schema:
+        raise not_a_certificate(
+            schema, f"schema {content.get('schema') if isinstance(content, Mapping) else content!r}"
+        )
+    _check(content, _TOP, schema, "")
+    _check(content["problem"], _PROBLEM, schema, "problem.")
+    for index, mechanism in enumerate(content["mechanisms"]):
+        _check(mechanism, _MECHANISM, schema, f"mechanisms[{index}].")
+    for name, rule in _PUBLIC.items():
+        if name in content["public"] and not rule(content["public"][name]):
+            raise not_a_certificate(schema, f"public.{name} = {content['public'][name]!r}")
+
+
+def _check(content: Mapping[str, Any], rules: dict[str, Rule], schema: str, where: str) -> None:
+    odd = sorted(set(content) ^ set(rules))
+    if odd:
+        raise not_a_certificate(schema, f"missing or unknown fields: {', '.join(where + name for name in odd)}")
+    for name, rule in rules.items():
+        if not rule(content[name]):
+            raise not_a_certificate(schema, f"{where}{name} = {content[name]!r}")
+
+
+def not_a_certificate(schema: str, got: str) -> PrivacyError:
+    """The error for anything that is no certificate."""
+    return PrivacyError(f"a certificate needs the fields of {schema}", got, "Ask for the file that the fit wrote.")

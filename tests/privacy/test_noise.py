@@ -1,0 +1,136 @@
+"""Where randomness comes from: the operating system unless somebody asks for a repeatable run."""
+
+import math
+import os
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+import entrenous
+from entrenous.errors import InputError, PrivacyWarning
+from entrenous.privacy.noise import NoiseSource, SecureNoise, SeededNoise, noise_from
+
+
+class Spy:
+    """Counts bytes taken from the operating system."""
+
+    def __init__(self):
+        self.taken = 0
+        self.real = os.urandom
+
+    def __call__(self, size):
+        self.taken += size
+        return self.real(size)
+
+
+@pytest.fixture
+def spy(monkeypatch):
+    watcher = Spy()
+    monkeypatch.setattr(os, "urandom", watcher)
+    return watcher
+
+
+@pytest.mark.parametrize(("draw", "values_per_draw"), [("normal", 1), ("exponential", 1), ("laplace", 2)])
+def test_unseeded_draws_come_from_the_operating_system(spy, draw, values_per_draw):
+    noise = noise_from(None)
+    assert isinstance(noise, SecureNoise)
+    assert not noise.seeded
+    first = getattr(noise, draw)(50)
+    assert spy.taken == 50 * 8 * values_per_draw
+    second = getattr(noise, draw)(50)
+    assert spy.taken == 2 * 50 * 8 * values_per_draw
+    assert not np.isin(first, second).any()
+    assert len(set(first.tolist())) == 50
+    assert not np.isin(getattr(noise_from(None), draw)(50), first).any()
+
+
+def test_seeded_draws_leave_the_operating_system_alone(spy):
+    noise = noise_from(3)
+    noise.normal(10), noise.exponential(10), noise.laplace(10)
+    assert spy.taken == 0
+
+
+def test_a_private_fit_draws_all_of_its_noise_from_the_operating_system(spy):
+    X, y = np.random.default_rng(0).uniform(size=(40, 3)), np.arange(40) % 2
+    plan = entrenous.plan("noisy-gd", n=40, n_features=3, epsilon=1.0, bounds=(0, 1), max_iter=6)
+    before = spy.taken
+    first = plan.run(X, y)
+    assert spy.taken - before == 6 * 3 * 8
+    assert not first.certificate.seeded
+    assert (plan.run(X, y).w != first.w).all()
+    before = spy.taken
+    with pytest.warns(PrivacyWarning, match="seeded"):
+        seeded = plan.run(X, y, random_state=0)
+    assert spy.taken == before
+    assert seeded.certificate.seeded
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: 0,
+        lambda: 12345678901234567890,
+        lambda: np.int32(5),
+        lambda: np.random.default_rng(5),
+        lambda: np.random.RandomState(5),
+    ],
+)
+@pytest.mark.parametrize("draw", ["normal", "exponential", "laplace"])
+def test_seeded_draws_repeat(make, draw):
+    first, second = noise_from(make()), noise_from(make())
+    assert isinstance(first, SeededNoise)
+    assert first.seeded
+    once = getattr(first, draw)(20)
+    np.testing.assert_array_equal(once, getattr(second, draw)(20))
+    assert (getattr(first, draw)(20) != once).all()
+
+
+def test_different_seeds_differ_and_a_shared_generator_moves_on():
+    assert (noise_from(0).normal(20) != noise_from(1).normal(20)).all()
+    rng = np.random.default_rng(5)
+    assert (noise_from(rng).normal(20) != noise_from(rng).normal(20)).all()
+    state = np.random.RandomState(5)
+    assert (noise_from(state).normal(20) != noise_from(state).normal(20)).all()
+
+
+@pytest.mark.parametrize(
+    "bad", [-1, 1.0, 1.5, "0", True, False, np.bool_(True), math.nan, [0], (1, 2), np.int64(-3), np.array(1), object]
+)
+def test_bad_random_states_are_refused(bad):
+    with pytest.raises(InputError, match="random_state"):
+        noise_from(bad)
+
+
+def test_a_noise_source_is_abstract():
+    with pytest.raises(TypeError):
+        NoiseSource()
+
+
+def bits(monkeypatch, *words):
+    """Secure noise whose 64 random bits per value are given."""
+    monkeypatch.setattr(os, "urandom", lambda size: np.array(words, dtype=np.uint64).tobytes())
+
+
+def test_extreme_bits_give_finite_noise_with_deep_tails(monkeypatch):
+    last = 2**64 - 1
+    bits(monkeypatch, 0, 1, last - 1, last)
+    values = SecureNoise().normal(4)
+    assert np.isfinite(values).all()
+    # The rarest value has probability 2^-65 on either side; the commonest is next to zero.
+    deepest = norm.isf(2.0**-65)
+    assert deepest > 9.0
+    np.testing.assert_allclose(values, [-deepest, deepest, 0.0, 0.0], atol=1e-12)
+    bits(monkeypatch, 0, last)
+    np.testing.assert_allclose(SecureNoise().exponential(2), [65.0 * math.log(2.0), 0.0], atol=1e-12)
+
+
+def test_bits_are_the_inverse_of_the_distribution(monkeypatch):
+    """The tail probability is the upper 63 bits, the sign the lowest one."""
+    words = [(int(p * 2**64) << 1 | sign) % 2**64 for p in (1e-15, 1e-6, 0.1, 0.4999) for sign in (0, 1)]
+    bits(monkeypatch, *words)
+    values = SecureNoise().normal(len(words))
+    np.testing.assert_allclose(norm.sf(values[1::2]), [1e-15, 1e-6, 0.1, 0.4999], rtol=1e-4)
+    np.testing.assert_array_equal(values[::2], -values[1::2])
+    bits(monkeypatch, *(int(p * 2**64) for p in (1e-15, 0.5, 0.999)))
+    np.testing.assert_allclose(np.exp(-SecureNoise().exponential(3)), [1e-15, 0.5, 0.999], rtol=1e-4)
