@@ -106,11 +106,13 @@ def test_ranking_counts_one_order(form):
 
 
 @over_problems
-def test_reachable_margins_and_feature_norms(problem):
+@pytest.mark.parametrize("radius", [0.1, 1.0])
+def test_reachable_margins_and_feature_norms(problem, radius):
     rng = np.random.default_rng(9)
+    problem = replace(problem, domain=type(problem.domain)(radius))
     low, high = problem.margins
     largest_margin = largest_feature = 0.0
-    for _ in range(150):
+    for _ in range(100):
         X, y = records(problem, rng, 2)
         if rng.uniform() < 0.5:
             X = np.array([X[0], -X[0]]) / np.linalg.norm(X[0])
