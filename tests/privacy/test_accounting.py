@@ -63,6 +63,15 @@ def test_gaussians_of_different_ratios_compose():
     assert second_opinion(mechanisms, 1e-6) == pytest.approx(epsilon_of(mu, 1e-6), rel=1e-6)
 
 
+def test_composition_agrees_with_dp_accountings_own():
+    """Our mechanisms are merged before dp-accounting sees them; here it composes them itself."""
+    accountant = PLDAccountant(dp_accounting.NeighboringRelation.ADD_OR_REMOVE_ONE)
+    mechanisms = [gaussian(4.0, 3), gaussian(10.0, 20), gaussian(2.5)]
+    for mechanism in mechanisms:
+        accountant.compose(dp_accounting.GaussianDpEvent(mechanism.noise_multiplier), mechanism.count)
+    assert total_epsilon(mechanisms, 1e-6) == pytest.approx(accountant.get_epsilon(1e-6), rel=1e-6)
+
+
 @pytest.mark.parametrize("make", [l2_laplace, laplace])
 @pytest.mark.parametrize(("epsilon", "count"), [(0.1, 1), (1.0, 1), (3.0, 1), (0.25, 4), (0.05, 20)])
 def test_pure_mechanisms_add_up(make, epsilon, count):

@@ -118,8 +118,13 @@ class FeatureBounds(FeatureDomain):
                 "Swap the two numbers.",
             )
         object.__setattr__(self, "clip", _clip_number(self.clip))
-        if ((high - low > 0.0) & (high - low < _SMALLEST)).any():
-            raise InputError(f"bounds need widths of 0 or at least {_SMALLEST:g}", "less", "Change the unit.")
+        half_width = high / 2.0 - low / 2.0
+        if ((half_width > 0.0) & (half_width < _SMALLEST)).any() or max(abs(low).max(), abs(high).max()) > _LARGEST:
+            raise InputError(
+                f"bounds need widths of 0 or at least {_SMALLEST:g}, and ends within {_LARGEST:g}",
+                "a range beyond",
+                "Change the unit.",
+            )
         if self.names is not None and len(self.names) != low.size:
             raise InputError(
                 "bounds need one name per feature", f"{len(self.names)} names for {low.size} ranges", "Match them."

@@ -18,6 +18,8 @@ class ParameterDomain(ABC):
     """A closed convex set; every point of it has l2 (Frobenius) norm at most `radius`."""
 
     name: ClassVar[str]
+    positive: ClassVar[bool] = False
+    """Whether its points are positive semi-definite matrices."""
     radius: float
 
     def __post_init__(self) -> None:
@@ -45,6 +47,7 @@ class FrobeniusPSD(ParameterDomain):
     """Positive semi-definite matrices with Frobenius norm at most `radius`."""
 
     name: ClassVar[str] = "frobenius"
+    positive: ClassVar[bool] = True
 
     def project(self, w: Array) -> Array:
         # The cone comes first: scaling a PSD matrix keeps it in the cone, and for a cone cut by a centred
@@ -62,6 +65,7 @@ class NuclearPSD(ParameterDomain):
     """Positive semi-definite matrices with trace at most `radius`."""
 
     name: ClassVar[str] = "nuclear"
+    positive: ClassVar[bool] = True
 
     def project(self, w: Array) -> Array:
         values, vectors = np.linalg.eigh((w + w.T) / 2.0)

@@ -23,7 +23,8 @@ class Problem:
     """``F(w) = 1/(n(n-1)) sum over counted ordered pairs of phi(margin) + ridge/2 ||w||^2`` over a domain.
 
     `form` matters for ranking only: ``"indicator"`` is ``1[y=1, y'=0] phi(<w, x-x'>)``; ``"label-difference"`` is the
-    papers' ``phi((y-y')<w, x-x'>)`` with labels +-1, which over all pairs is the indicator form of ``2 phi(2t)``.
+    papers' ``phi((y-y')<w, x-x'>)`` with labels +-1, which over all pairs is the indicator form of ``2 phi(2t)`` up to
+    a constant.
     """
 
     score: PairScore
@@ -40,6 +41,12 @@ class Problem:
         if self.form not in ("indicator", "label-difference"):
             raise InputError(
                 "form must be 'indicator' or 'label-difference'", repr(self.form), "See docs/proofs.md, Lemma 2."
+            )
+        if (self.score.task == "metric") != self.domain.positive:
+            raise InputError(
+                "a metric needs a domain of positive semi-definite matrices, and only a metric does",
+                f"{self.domain.name} for {self.score.task}",
+                "Use the frobenius or nuclear domain for metrics, an l2 ball otherwise.",
             )
         if self.form == "label-difference" and self.score.task != "auc":
             raise InputError("form='label-difference' is a form of ranking", self.score.task, "Leave it out.")

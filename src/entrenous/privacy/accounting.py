@@ -1,7 +1,7 @@
 """The price of a list of mechanisms: our own closed forms, and dp-accounting's independent second opinion.
 
 Mechanisms of scope ``"all"`` touch every record; those of ``"disjoint phase k"`` touch only phase k's records, so a
-record pays for the dearest phase, not for their sum (Lemma 7's parallel composition).
+record pays for the dearest phase, not for their sum.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _GRID = 1e-3
 
 
 def total_epsilon(mechanisms: Sequence[Mechanism], delta: float) -> float:
-    """Epsilon at this delta: exact for Gaussians alone and for pure mechanisms alone, by PLD when mixed."""
+    """Epsilon at this delta: exact for Gaussians alone, summed for pure mechanisms alone, by PLD when mixed."""
     gaussian = [m for m in mechanisms if m.is_gaussian]
     pure = [m for m in mechanisms if not m.is_gaussian]
     if not pure:

@@ -12,6 +12,8 @@ from entrenous.errors import InputError, PrivacyWarning
 ADJACENCY = "replace-one"
 """Two data sets are neighbours when they have the same n and differ in one record, features and label."""
 
+LARGEST_EPSILON = 100.0
+
 
 @dataclass(frozen=True)
 class Budget:
@@ -48,6 +50,12 @@ def budget_for(epsilon: float | None, delta: float | None, n: int) -> Budget:
         )
     if math.isinf(epsilon):
         return NO_PRIVACY
+    if epsilon > LARGEST_EPSILON:
+        raise InputError(
+            f"epsilon must be at most {LARGEST_EPSILON:g}: beyond it e^epsilon promises nothing",
+            f"epsilon={epsilon!r}",
+            "Use epsilon=None for a fit without privacy.",
+        )
     if delta is None:
         return Budget(float(epsilon), 1.0 / n**2)
     if isinstance(delta, bool) or not isinstance(delta, numbers.Real) or not 0.0 <= delta < 1.0:

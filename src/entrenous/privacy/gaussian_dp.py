@@ -46,7 +46,7 @@ def epsilon_of(mu: float, delta: float) -> float:
     high = 1.0
     while log_delta(high, mu) > target:
         high *= 2.0
-    root: float = brentq(lambda epsilon: log_delta(epsilon, mu) - target, 0.0, high, xtol=1e-14, rtol=1e-14)
+    root: float = brentq(lambda epsilon: log_delta(epsilon, mu) - target, 0.0, high, xtol=1e-18, rtol=1e-14)
     return root * (1.0 + _CONSERVATIVE)
 
 
@@ -62,5 +62,5 @@ def mu_for(epsilon: float, delta: float) -> float:
         low /= 2.0
     while log_delta(epsilon, high) <= target:
         high *= 2.0
-    root: float = brentq(lambda mu: log_delta(epsilon, mu) - target, low, high, xtol=1e-14, rtol=1e-14)
+    root: float = brentq(lambda mu: log_delta(epsilon, mu) - target, low, high, xtol=1e-18, rtol=1e-14)
     return root * (1.0 - _CONSERVATIVE)

@@ -13,12 +13,11 @@ from entrenous.parts.surrogates import Square
 
 
 def pair_gradient_sensitivity(problem: Problem, *, same_iterate: bool) -> float:
-    """Lemma 1: the largest l2 change of one unordered pair's gradient when one of its records is replaced.
+    """Lemma 1: the largest l2 change of a pair's gradient, in one counted order, when one of its records is replaced.
 
     Ranking: ``(c1 + c2) R``, also when the two gradients are taken at different parameters; for a monotone surrogate
     (``c2 = 0``) that is the Lipschitz constant itself, not twice it. With ``same_iterate`` the square surrogate needs
-    only ``c1 R``. Metric and error entropy: ``2 max(c1, c2) N`` with N the largest feature norm, because a label can
-    turn the sign.
+    only ``c1 R``. Metric and error entropy: ``2 max(c1, c2) N`` with N the largest feature norm.
 
     Proof: ``docs/proofs.md``, Lemma 1.
     """
@@ -63,8 +62,8 @@ def convex_descent_sensitivity(
 ) -> float:
     """Lemma 4: how far the average of ``w_m..w_T`` (m = `average_from`) of full-batch descent moves, convex and smooth.
 
-    ``eta D (T + m)/2`` for ``eta <= 2/L_full``: the last iterate (m = T) moves ``T eta D``, the average of all
-    ``w_0..w_T`` half of that.
+    ``eta D (T + m)/2`` for ``eta <= 2/L`` (L over all pairs, a ridge included): the last iterate (m = T) moves
+    ``T eta D``, the average of all ``w_0..w_T`` half of that.
 
     Proof: ``docs/proofs.md``, Lemma 4.
     """
@@ -91,9 +90,9 @@ def class_moments_sensitivity(radius: float, weights: tuple[float, float, float]
 
 
 def _check_step(step_size: float, largest: float, rule: str) -> None:
-    if not step_size <= largest * (1.0 + 1e-12):
+    if not 0.0 < step_size <= largest * (1.0 + 1e-12):
         raise AssumptionError(
-            f"the stability proof needs a step size of at most {rule} = {largest:.6g}",
+            f"the stability proof needs a positive step size of at most {rule} = {largest:.6g}",
             f"{step_size:.6g}",
             "Use a smaller step size, a smaller radius, or a surrogate with less curvature.",
         )
