@@ -28,7 +28,12 @@ class Released(NamedTuple):
 
 @dataclass(frozen=True)
 class Phase(ABC):
-    """One stretch of a plan."""
+    """One stretch of a plan, on all records or on the share of the index stream's order that `records` names."""
+
+    @property
+    def records(self) -> tuple[int, int] | None:
+        """Slice of the index stream's order that this phase sees; ``None``: all records, as they came."""
+        return None
 
     @property
     @abstractmethod
@@ -62,13 +67,19 @@ class Descent(Phase):
     average_from: int
     gradient_noise: Mechanism | None = None
     output_noise: Mechanism | None = None
+    share: tuple[int, int] | None = None
+
+    @property
+    def records(self) -> tuple[int, int] | None:
+        return self.share
 
     @property
     def steps(self) -> int:
         return self.total_steps
 
     def pair_gradients(self, n: int) -> int:
-        return self.total_steps * n * (n - 1) // 2
+        seen = n if self.share is None else self.share[1] - self.share[0]
+        return self.total_steps * seen * (seen - 1) // 2
 
     def noise_per_coefficient(self, problem: Problem, n: int) -> float:
         variance = 0.0

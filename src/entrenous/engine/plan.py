@@ -41,6 +41,8 @@ class Plan:
     public: Mapping[str, Any] = field(default_factory=dict)
     """Numbers of the planner that the certificate needs to be recomputed: step size, steps, weights."""
     warnings: tuple[str, ...] = ()
+    index_seed: int | None = None
+    """Seed of the index stream (`engine.indices`) where the plan draws one. It says nothing about the noise."""
     features: FeatureDomain | None = None
     classes: tuple[Any, ...] | None = None
 
@@ -120,6 +122,7 @@ class Plan:
                     "n_features": self.n_features,
                     "domain": None if self.features is None else self.features.describe(),
                     "classes": self.classes,
+                    **({} if self.index_seed is None else {"index_seed": self.index_seed}),
                     **self.public,
                 }
             ),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from entrenous.arrays import AnyArray, Array, Codes
+from entrenous.engine.indices import permutation
 from entrenous.engine.phases import Released
 from entrenous.engine.progress import current_listener
 from entrenous.errors import InputError, PrivacyWarning
@@ -50,7 +51,8 @@ def run(plan: Plan, X: Any, y: Any, random_state: Any) -> Fitted:
     released = Released(plan.problem.start(), None, 0)
     steps = 0
     for phase in plan.phases:
-        released = phase.run(plan.problem, internal, codes, released.w, noise, current_listener())
+        X_phase, y_phase = _dealt(plan, phase.records, internal, codes)
+        released = phase.run(plan.problem, X_phase, y_phase, released.w, noise, current_listener())
         steps += released.steps
     intercept = released.intercept
     if intercept is None:
@@ -60,6 +62,15 @@ def run(plan: Plan, X: Any, y: Any, random_state: Any) -> Fitted:
     if plan.features is not None:
         coef, intercept = plan.features.to_user(released.w, intercept)
     return Fitted(coef, intercept, released.w, steps, plan, certificate)
+
+
+def _dealt(plan: Plan, records: tuple[int, int] | None, X: Array, y: AnyArray) -> tuple[Array, AnyArray]:
+    """The records of a phase, in the data-independent order of the index stream."""
+    if records is None:
+        return X, y
+    assert plan.index_seed is not None
+    chosen = permutation(plan.index_seed, plan.n)[slice(*records)]
+    return X[chosen], y[chosen]
 
 
 def class_codes(y: Any, classes: Sequence[Any]) -> Codes:

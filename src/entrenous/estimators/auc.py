@@ -12,6 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from entrenous.arrays import AnyArray, Array
+from entrenous.engine.indices import fresh_seed
 from entrenous.engine.plan import Plan
 from entrenous.errors import InputError
 from entrenous.parts.feature_domains import missing_bounds
@@ -134,6 +135,7 @@ class AUCClassifier(ClassifierMixin, BaseEstimator):
             max_iter=self.max_iter,
             calibration=self.calibration,
             options=self.options,
+            index_seed=fresh_seed(self.random_state),
         )
         fitted = made.run(X, y, random_state=self.random_state)
         self.classes_ = np.asarray(classes)

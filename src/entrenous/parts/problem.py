@@ -64,6 +64,11 @@ class Problem:
         """The surrogate that a counted pair pays in the all-pairs objective."""
         return self.surrogate if self.form == "indicator" else Reparametrised(self.surrogate, inner=2.0, outer=2.0)
 
+    @cached_property
+    def pair_loss(self) -> Surrogate:
+        """The surrogate that one sampled pair pays: ``phi(t)``, or ``phi(2t)`` in the label-difference form."""
+        return self.surrogate if self.form == "indicator" else Reparametrised(self.surrogate, inner=2.0, outer=1.0)
+
     @property
     def margins(self) -> Interval:
         """Margins reachable by clipped rows and projected parameters."""
@@ -83,19 +88,19 @@ class Problem:
         return self.slopes[1]
 
     @property
-    def _share_of_one_order(self) -> float:
-        # In the label-difference form both orders of a pair carry half of `loss` each.
+    def order_share(self) -> float:
+        """How much of `loss` one sampled pair pays: half in the label-difference form, whose two orders pay alike."""
         return 0.5 if self.form == "label-difference" else 1.0
 
     @property
     def lipschitz(self) -> float:
         """The papers' G: largest gradient norm of one *ordered* pair's loss (without the ridge)."""
-        return self._share_of_one_order * max(self.slopes) * self.score.feature_norm(self.diameter)
+        return self.order_share * max(self.slopes) * self.score.feature_norm(self.diameter)
 
     @property
     def ordered_smoothness(self) -> float:
         """The papers' L: smoothness of one *ordered* pair's loss (without the ridge)."""
-        return self._share_of_one_order * self.pair_smoothness
+        return self.order_share * self.pair_smoothness
 
     @property
     def pair_smoothness(self) -> float:

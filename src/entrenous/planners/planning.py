@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from entrenous.engine.indices import fresh_seed
 from entrenous.engine.plan import Plan
 from entrenous.errors import AssumptionError, InputError
 from entrenous.parts.feature_domains import feature_domain_from
@@ -37,6 +38,7 @@ def plan(
     max_iter: int | None = None,
     calibration: str = "tight",
     options: Mapping[str, Any] | None = None,
+    index_seed: int | None = None,
 ) -> Plan:
     """Decide everything about a fit from public numbers; no data.
 
@@ -76,6 +78,8 @@ def plan(
         ridge=float(ridge),
     )
     arguments = _planner_arguments(planner, max_iter, calibration, options)
+    if "index_seed" in planner_options(planner):
+        arguments["index_seed"] = fresh_seed() if index_seed is None else index_seed
     made = planner(problem, budget, n, **arguments)
     return replace(made, features=domain, classes=public_classes).checked()
 
@@ -122,7 +126,7 @@ def _planner_arguments(
     planner: Callable[..., Plan], max_iter: int | None, calibration: str, options: Mapping[str, Any] | None
 ) -> dict[str, Any]:
     known = planner_options(planner)
-    reserved = ("max_iter", "calibration")
+    reserved = ("max_iter", "calibration", "index_seed")
     given = dict(options or {})
     unknown = [key for key in given if key not in known or key in reserved]
     if unknown:

@@ -75,16 +75,19 @@ def noise_from(random_state: Any) -> NoiseSource:
     """
     if random_state is None:
         return SecureNoise()
+    return SeededNoise(np.random.default_rng(np.random.SeedSequence(entropy_of(random_state))))
+
+
+def entropy_of(random_state: Any) -> int:
+    """The number behind a repeatable run: an int itself, or one drawn from a Generator or RandomState."""
     if isinstance(random_state, np.random.Generator):
-        entropy = int(random_state.integers(2**63))
-    elif isinstance(random_state, np.random.RandomState):
-        entropy = int(random_state.randint(2**31 - 1))
-    elif isinstance(random_state, int | np.integer) and not isinstance(random_state, bool) and random_state >= 0:
-        entropy = int(random_state)
-    else:
-        raise InputError(
-            "random_state must be None, an int >= 0, a numpy Generator or a RandomState",
-            repr(random_state),
-            "None draws secure noise; anything else makes the noise repeatable.",
-        )
-    return SeededNoise(np.random.default_rng(np.random.SeedSequence(entropy)))
+        return int(random_state.integers(2**63))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31 - 1))
+    if isinstance(random_state, int | np.integer) and not isinstance(random_state, bool) and random_state >= 0:
+        return int(random_state)
+    raise InputError(
+        "random_state must be None, an int >= 0, a numpy Generator or a RandomState",
+        repr(random_state),
+        "None draws secure noise; anything else makes the noise repeatable.",
+    )
