@@ -170,7 +170,11 @@ def algorithms() -> None:
     from entrenous.planners import algorithms as listed
 
     records = listed()
-    table = Table(*records.header(), box=None, header_style="bold")
+    name, *others = records.header()
+    table = Table(box=None, header_style="bold")
+    table.add_column(name, no_wrap=True)
+    for header in others:
+        table.add_column(header)
     for row in records.rows():
         table.add_row(*row)
     Console().print(table)

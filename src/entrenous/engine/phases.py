@@ -36,6 +36,11 @@ class Phase(ABC):
         return None
 
     @property
+    def needs_unit_rows(self) -> bool:
+        """Whether its step sizes presume rows of norm at most 1."""
+        return False
+
+    @property
     @abstractmethod
     def steps(self) -> int:
         """How many gradient steps it takes at most."""
@@ -105,14 +110,14 @@ class Descent(Phase):
         for t in range(1, self.total_steps + 1):
             gradient = all_pairs_gradient(problem, w, X, y)
             if self.gradient_noise is not None:
-                gradient = gradient + _noise(self.gradient_noise, problem, noise)
+                gradient = gradient + noise_for(self.gradient_noise, problem, noise)
             w = problem.domain.project(w - self.step_size * gradient)
             if t >= self.average_from:
                 total = total + w
             progress(t, self.total_steps)
         released = total / (self.total_steps - self.average_from + 1)
         if self.output_noise is not None:
-            released = problem.domain.project(released + _noise(self.output_noise, problem, noise))
+            released = problem.domain.project(released + noise_for(self.output_noise, problem, noise))
         return Released(released, None, self.total_steps)
 
 
@@ -179,5 +184,6 @@ class Minimise(Phase):
         return Released(w, None, iterations)
 
 
-def _noise(mechanism: Mechanism, problem: Problem, noise: NoiseSource) -> Array:
+def noise_for(mechanism: Mechanism, problem: Problem, noise: NoiseSource) -> Array:
+    """Noise of a mechanism in the shape of the problem's parameter."""
     return problem.score.from_coordinates(mechanism.draw(noise, problem.dimension), problem.n_features)

@@ -42,7 +42,7 @@ class Plan:
     """Numbers of the planner that the certificate needs to be recomputed: step size, steps, weights."""
     warnings: tuple[str, ...] = ()
     index_seed: int | None = None
-    """Seed of the index stream (`engine.indices`) where the plan draws one. It says nothing about the noise."""
+    """Seed of the index stream (`parts.indices`) where the plan draws one. It says nothing about the noise."""
     features: FeatureDomain | None = None
     classes: tuple[Any, ...] | None = None
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from entrenous.arrays import AnyArray, Array, Codes
-from entrenous.engine.indices import permutation
 from entrenous.engine.phases import Released
 from entrenous.engine.progress import current_listener
 from entrenous.errors import InputError, PrivacyWarning
-from entrenous.parts.feature_domains import missing_bounds
+from entrenous.parts.feature_domains import FeatureBounds, missing_bounds
+from entrenous.parts.indices import permutation
 from entrenous.privacy.certificate import PrivacyCertificate
 from entrenous.privacy.noise import noise_from
 
@@ -47,7 +47,11 @@ def run(plan: Plan, X: Any, y: Any, random_state: Any) -> Fitted:
     if certificate is not None and noise.seeded:
         warnings.warn(f"In this private fit {SEEDED}", PrivacyWarning, stacklevel=4)
         certificate = certificate.as_seeded(SEEDED)
-    internal = rows if plan.features is None else plan.features.to_internal(rows)
+    features = plan.features
+    if features is None and not plan.is_private and any(phase.needs_unit_rows for phase in plan.phases):
+        # Step sizes presume rows of norm 1; without privacy the rows themselves may say what that is.
+        features = FeatureBounds(tuple(rows.min(axis=0)), tuple(rows.max(axis=0)))
+    internal = rows if features is None else features.to_internal(rows)
     released = Released(plan.problem.start(), None, 0)
     steps = 0
     for phase in plan.phases:
@@ -59,8 +63,8 @@ def run(plan: Plan, X: Any, y: Any, random_state: Any) -> Fitted:
         # Without a release that pays for a threshold, a private fit uses the public centre of the domain.
         intercept = 0.0 if plan.is_private else _halfway(internal @ released.w, codes)
     coef = released.w
-    if plan.features is not None:
-        coef, intercept = plan.features.to_user(released.w, intercept)
+    if features is not None:
+        coef, intercept = features.to_user(released.w, intercept)
     return Fitted(coef, intercept, released.w, steps, plan, certificate)
 
 

@@ -12,7 +12,6 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from entrenous.arrays import AnyArray, Array
-from entrenous.engine.indices import fresh_seed
 from entrenous.engine.plan import Plan
 from entrenous.errors import InputError
 from entrenous.parts.feature_domains import missing_bounds
@@ -20,6 +19,7 @@ from entrenous.parts.surrogates import Surrogate
 from entrenous.planners.planning import plan
 from entrenous.privacy.budget import budget_for
 from entrenous.privacy.certificate import PrivacyCertificate
+from entrenous.privacy.noise import fresh_index_seed
 
 
 class AUCClassifier(ClassifierMixin, BaseEstimator):
@@ -135,7 +135,7 @@ class AUCClassifier(ClassifierMixin, BaseEstimator):
             max_iter=self.max_iter,
             calibration=self.calibration,
             options=self.options,
-            index_seed=fresh_seed(self.random_state),
+            index_seed=fresh_index_seed(self.random_state),
         )
         fitted = made.run(X, y, random_state=self.random_state)
         self.classes_ = np.asarray(classes)

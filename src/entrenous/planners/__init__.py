@@ -1,6 +1,16 @@
 """Named algorithms. One file per paper, one for our own; importing them fills the registry."""
 
-from entrenous.planners import ours, xue2021
+from entrenous.planners import baselines, ours, xue2021, yang2021_aistats, yang2021_neurips
 from entrenous.planners.registry import Algorithm, Algorithms, algorithm_named, algorithms
 
-__all__ = ["Algorithm", "Algorithms", "algorithm_named", "algorithms", "ours", "xue2021"]
+__all__ = [
+    "Algorithm",
+    "Algorithms",
+    "algorithm_named",
+    "algorithms",
+    "baselines",
+    "ours",
+    "xue2021",
+    "yang2021_aistats",
+    "yang2021_neurips",
+]

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from entrenous.engine.indices import fresh_seed
 from entrenous.engine.plan import Plan
 from entrenous.errors import AssumptionError, InputError
 from entrenous.parts.feature_domains import feature_domain_from
@@ -19,6 +18,7 @@ from entrenous.parts.surrogates import Square, Surrogate, surrogate_from
 from entrenous.planners import Algorithm, algorithm_named, algorithms
 from entrenous.planners.registry import planner_options, unit_radius
 from entrenous.privacy.budget import Budget, budget_for
+from entrenous.privacy.noise import fresh_index_seed
 
 
 def plan(
@@ -79,7 +79,7 @@ def plan(
     )
     arguments = _planner_arguments(planner, max_iter, calibration, options)
     if "index_seed" in planner_options(planner):
-        arguments["index_seed"] = fresh_seed() if index_seed is None else index_seed
+        arguments["index_seed"] = fresh_index_seed() if index_seed is None else index_seed
     made = planner(problem, budget, n, **arguments)
     return replace(made, features=domain, classes=public_classes).checked()
 

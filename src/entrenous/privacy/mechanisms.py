@@ -111,7 +111,7 @@ class Mechanism:
         }
 
 
-def calibrated(budget: Budget, l2_sensitivity: float, lemma: str, *, count: int = 1) -> Mechanism:
+def calibrated(budget: Budget, l2_sensitivity: float, lemma: str, *, count: int = 1, scope: str = "all") -> Mechanism:
     """The mechanism with the least noise that spends exactly the budget.
 
     Gaussian with exact GDP composition for ``delta > 0``; for pure privacy the l2 (K-norm) mechanism, whose noise is
@@ -119,7 +119,7 @@ def calibrated(budget: Budget, l2_sensitivity: float, lemma: str, *, count: int 
     """
     if budget.is_pure:
         return Mechanism(
-            "l2-laplace", l2_sensitivity, lemma, scale=count * l2_sensitivity / budget.epsilon, count=count
+            "l2-laplace", l2_sensitivity, lemma, scale=count * l2_sensitivity / budget.epsilon, count=count, scope=scope
         )
     per_release = mu_for(budget.epsilon, budget.delta) / math.sqrt(count)
-    return Mechanism("gaussian", l2_sensitivity, lemma, sigma=l2_sensitivity / per_release, count=count)
+    return Mechanism("gaussian", l2_sensitivity, lemma, sigma=l2_sensitivity / per_release, count=count, scope=scope)

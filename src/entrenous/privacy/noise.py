@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 from abc import ABC, abstractmethod
 from typing import Any
 
@@ -91,3 +92,11 @@ def entropy_of(random_state: Any) -> int:
         repr(random_state),
         "None draws secure noise; anything else makes the noise repeatable.",
     )
+
+
+def fresh_index_seed(random_state: Any = None) -> int:
+    """A seed for an index stream: from the operating system, or derived one way from a seeded run's state."""
+    if random_state is None:
+        return secrets.randbits(63)
+    sequence = np.random.SeedSequence(entropy_of(random_state), spawn_key=(1,))
+    return int(sequence.generate_state(1, np.uint64)[0] >> np.uint64(1))

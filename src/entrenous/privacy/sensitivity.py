@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import math
 
+from entrenous.arrays import Array
 from entrenous.errors import AssumptionError
+from entrenous.parts.pairing import Pairing
 from entrenous.parts.problem import Problem
 from entrenous.parts.surrogates import Square
+from entrenous.privacy.realised_path import nonsmooth_exposure, smooth_exposure
 
 
 def pair_gradient_sensitivity(problem: Problem, *, same_iterate: bool) -> float:
@@ -69,6 +72,35 @@ def convex_descent_sensitivity(
     """
     _check_step(step_size, 2.0 / smoothness if smoothness > 0.0 else math.inf, "2/L_full")
     return step_size * gradient_sensitivity * (steps + average_from) / 2.0
+
+
+def smooth_stream_sensitivity(
+    pair_sensitivity: float, *, smoothness: float, pairing: Pairing, n: int, step_sizes: Array, weights: Array
+) -> float:
+    """Lemma 5: how far a weighted average of the iterates of convex smooth SGD moves, on the pairs that were drawn.
+
+    ``max_i sum_t eta_t f_{t,i} A_t D_pair``: f the share of step t's pairs that contain record i, A_t the weight of the
+    iterates from t on. Needs every ``eta_t <= 2/L`` with L the smoothness of *one pair*, ridge included; the smaller
+    smoothness of the all-pairs objective is not enough. The pairs must be drawn without looking at records or labels.
+
+    Proof: ``docs/proofs.md``, Lemma 5.
+    """
+    _check_step(float(step_sizes.max()), 2.0 / smoothness if smoothness > 0.0 else math.inf, "2/L_pair")
+    return pair_sensitivity * smooth_exposure(pairing, n, step_sizes, weights)
+
+
+def nonsmooth_stream_sensitivity(
+    pair_sensitivity: float, *, drift: float, pairing: Pairing, n: int, step_sizes: Array, weights: Array
+) -> float:
+    """Lemma 6: the same without smoothness, for any step sizes (with a ridge: at most 1/ridge).
+
+    ``r <- sqrt(r^2 + eta^2 (1 - f)^2 g^2) + eta f D_pair`` from a record's first touch on, for every record, the output
+    being the average of r. `drift` is g, the largest distance of one pair's gradients at two parameters;
+    `pair_sensitivity` is the one across parameters.
+
+    Proof: ``docs/proofs.md``, Lemma 6.
+    """
+    return nonsmooth_exposure(pairing, n, step_sizes, weights, drift, pair_sensitivity)
 
 
 def class_moments_sensitivity(radius: float, weights: tuple[float, float, float]) -> float:

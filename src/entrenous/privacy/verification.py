@@ -10,6 +10,7 @@ from entrenous.parts.feature_domains import INTERNAL_DIAMETER
 from entrenous.parts.parameter_domains import FrobeniusPSD, L2Ball, ParameterDomain, WholeSpace
 from entrenous.parts.problem import Problem
 from entrenous.parts.scores import SCORES
+from entrenous.parts.streams import Stream
 from entrenous.parts.surrogates import surrogate_from
 from entrenous.privacy import sensitivity
 from entrenous.privacy.accounting import confirm, total_epsilon
@@ -17,18 +18,19 @@ from entrenous.privacy.budget import ADJACENCY
 from entrenous.privacy.certificate import PrivacyCertificate, Verification
 from entrenous.privacy.certificate_fields import check_fields
 from entrenous.privacy.mechanisms import Mechanism
+from entrenous.privacy.stream_bounds import stream_sensitivity
 
 _RELATIVE = 1e-9
 """Rounding allowed between what is written and what is recomputed."""
 
-Recomputation = Callable[[Problem, int, Mapping[str, Any]], float]
+Recomputation = Callable[[Problem, int, Mapping[str, Any], str], float]
 
 
-def _lemma_2(problem: Problem, n: int, public: Mapping[str, Any]) -> float:
+def _lemma_2(problem: Problem, n: int, public: Mapping[str, Any], scope: str) -> float:
     return sensitivity.all_pairs_gradient_sensitivity(problem, n)
 
 
-def _lemma_3(problem: Problem, n: int, public: Mapping[str, Any]) -> float:
+def _lemma_3(problem: Problem, n: int, public: Mapping[str, Any], scope: str) -> float:
     return sensitivity.strongly_convex_descent_sensitivity(
         sensitivity.all_pairs_gradient_sensitivity(problem, n),
         strong_convexity=problem.strong_convexity,
@@ -38,13 +40,35 @@ def _lemma_3(problem: Problem, n: int, public: Mapping[str, Any]) -> float:
     )
 
 
-def _lemma_8(problem: Problem, n: int, public: Mapping[str, Any]) -> float:
+def _lemma_8(problem: Problem, n: int, public: Mapping[str, Any], scope: str) -> float:
     a, b, c = public["weights"]
     return sensitivity.class_moments_sensitivity(problem.diameter / 2.0, (a, b, c))
 
 
-RECOMPUTATIONS: dict[str, Recomputation] = {"Lemma 2": _lemma_2, "Lemma 3": _lemma_3, "Lemma 8": _lemma_8}
-"""Lemmas whose sensitivity follows in closed form from what a certificate states."""
+def _streams(problem: Problem, n: int, public: Mapping[str, Any], scope: str) -> float:
+    # A mechanism of scope "disjoint phase k" belongs to the stream of phase k; "all" to the only one.
+    phase = 1 if scope == "all" else int(scope.removeprefix("disjoint phase "))
+    stated = next(dict(stream) for stream in public["streams"] if stream["phase"] == phase)
+    records = stated.pop("records")
+    del stated["phase"]
+    used = sum(stream["records"] for stream in public["streams"])
+    if (
+        (scope == "all" and records != n)
+        or used > n
+        or len({s["phase"] for s in public["streams"]}) < len(public["streams"])
+    ):
+        raise ValueError(f"streams over {used} of {n} records")
+    return stream_sensitivity(Stream(**stated), problem, records, public["index_seed"], phase)[0]
+
+
+RECOMPUTATIONS: dict[str, Recomputation] = {
+    "Lemma 2": _lemma_2,
+    "Lemma 3": _lemma_3,
+    "Lemma 5": _streams,
+    "Lemma 6": _streams,
+    "Lemma 8": _lemma_8,
+}
+"""Lemmas whose sensitivity follows from what a certificate states, the seed of the index stream included."""
 
 
 def verify(certificate: PrivacyCertificate) -> Verification:
@@ -82,8 +106,8 @@ def _recomputed(
 ) -> float:
     """The lemma's sensitivity; raise when it is larger than what the mechanism was calibrated to."""
     try:
-        true = recompute(problem, certificate.n, certificate.public)
-    except (KeyError, TypeError, ValueError) as error:
+        true = recompute(problem, certificate.n, certificate.public, mechanism.scope)
+    except (KeyError, TypeError, ValueError, StopIteration) as error:
         raise PrivacyError(
             f"{mechanism.lemma} needs its public numbers in the certificate", str(error), "Do not rely on it."
         ) from error

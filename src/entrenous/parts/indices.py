@@ -7,21 +7,9 @@ about the noise.
 
 from __future__ import annotations
 
-import secrets
-from typing import Any
-
 import numpy as np
 
 from entrenous.arrays import Codes
-from entrenous.privacy.noise import entropy_of
-
-
-def fresh_seed(random_state: Any = None) -> int:
-    """A seed for an index stream: from the operating system, or derived one way from a seeded run's state."""
-    if random_state is None:
-        return secrets.randbits(63)
-    sequence = np.random.SeedSequence(entropy_of(random_state), spawn_key=(1,))
-    return int(sequence.generate_state(1, np.uint64)[0] >> np.uint64(1))
 
 
 def permutation(seed: int, n: int) -> Codes:

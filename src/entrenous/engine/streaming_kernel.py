@@ -1,0 +1,165 @@
+"""The streaming loop, compiled: one pass over the steps of a `Pairing`, in place.
+
+One kernel for parameters that are vectors (ranking, error entropy), one for matrices (metric). Both take a gradient
+averaged over the step's pairs, add the ridge's, project, and add the iterate's share to the running average.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from entrenous.arrays import AnyArray, Array
+from entrenous.engine.kernels import slope, surrogate_code
+from entrenous.parts.pairing import Pairing
+from entrenous.parts.parameter_domains import NuclearPSD
+from entrenous.parts.problem import Problem
+
+
+def run_stream(
+    problem: Problem, X: Array, y: AnyArray, pairing: Pairing, step_sizes: Array, weights: Array, w: Array
+) -> tuple[Array, Array]:
+    """The last iterate and the average ``sum_s weights[s] w_s`` over ``w_0..w_T``, from ``w_0 = w``."""
+    loss = surrogate_code(problem.pair_loss)
+    last, total = w.copy(), weights[0] * w
+    labels = np.ascontiguousarray(y, dtype=np.float64)
+    rows = np.ascontiguousarray(X)
+    if problem.task == "metric":
+        nuclear = isinstance(problem.domain, NuclearPSD)
+        _matrix_steps(
+            rows,
+            labels,
+            *pairing,
+            step_sizes,
+            weights,
+            *loss,
+            problem.ridge,
+            problem.domain.radius,
+            nuclear,
+            last,
+            total,
+        )
+    else:
+        ranking = problem.task == "auc"
+        _vector_steps(
+            rows,
+            labels,
+            *pairing,
+            step_sizes,
+            weights,
+            *loss,
+            problem.ridge,
+            problem.domain.radius,
+            ranking,
+            last,
+            total,
+        )
+    return last, total
+
+
+@njit(cache=True, error_model="numpy")
+def _vector_steps(  # type: ignore[no-untyped-def]
+    X, y, current, partners, low, high, eta, weights, code, parameter, inner, outer, ridge, radius, ranking, w, total
+):
+    d = X.shape[1]
+    pull = np.empty(d)
+    for t in range(len(current)):
+        i = current[t]
+        score = 0.0
+        for k in range(d):
+            score += w[k] * X[i, k]
+            pull[k] = 0.0
+        own = 0.0
+        for p in range(low[t], high[t]):
+            j = partners[p]
+            if j == i or (ranking and y[i] == y[j]):
+                continue
+            other = 0.0
+            for k in range(d):
+                other += w[k] * X[j, k]
+            if ranking:
+                # The pair pays in whichever order puts the event first.
+                sign = 1.0 if y[i] == 1.0 else -1.0
+                c = sign * slope(code, parameter, inner, outer, sign * (score - other))
+            else:
+                c = -slope(code, parameter, inner, outer, (y[i] - y[j]) - (score - other))
+            own += c
+            for k in range(d):
+                pull[k] += c * X[j, k]
+        scale = eta[t] / (high[t] - low[t])
+        keep = 1.0 - eta[t] * ridge
+        square = 0.0
+        for k in range(d):
+            w[k] = keep * w[k] - scale * (own * X[i, k] - pull[k])
+            square += w[k] * w[k]
+        if square > radius * radius:
+            shrink = radius / np.sqrt(square)
+            for k in range(d):
+                w[k] *= shrink
+        a = weights[t + 1]
+        if a != 0.0:
+            for k in range(d):
+                total[k] += a * w[k]
+
+
+@njit(cache=True, error_model="numpy")
+def _matrix_steps(  # type: ignore[no-untyped-def]
+    X, y, current, partners, low, high, eta, weights, code, parameter, inner, outer, ridge, radius, nuclear, w, total
+):
+    d = X.shape[1]
+    gap = np.empty(d)
+    gradient = np.empty((d, d))
+    for t in range(len(current)):
+        i = current[t]
+        gradient[:] = 0.0
+        for p in range(low[t], high[t]):
+            j = partners[p]
+            if j == i:
+                continue
+            tau = 1.0 if y[i] == y[j] else -1.0
+            for k in range(d):
+                gap[k] = X[i, k] - X[j, k]
+            distance = 0.0
+            for k in range(d):
+                row = 0.0
+                for m in range(d):
+                    row += w[k, m] * gap[m]
+                distance += row * gap[k]
+            c = -tau * slope(code, parameter, inner, outer, tau * (1.0 - distance))
+            for k in range(d):
+                for m in range(d):
+                    gradient[k, m] += c * gap[k] * gap[m]
+        scale = eta[t] / (high[t] - low[t])
+        keep = 1.0 - eta[t] * ridge
+        for k in range(d):
+            for m in range(d):
+                w[k, m] = keep * w[k, m] - scale * gradient[k, m]
+        _project_psd(w, radius, nuclear)
+        a = weights[t + 1]
+        if a != 0.0:
+            for k in range(d):
+                for m in range(d):
+                    total[k, m] += a * w[k, m]
+
+
+@njit(cache=True, error_model="numpy")
+def _project_psd(w, radius, nuclear):  # type: ignore[no-untyped-def]
+    """In place, onto the PSD cone cut by a Frobenius ball or by a bound on the trace."""
+    d = w.shape[0]
+    values, vectors = np.linalg.eigh((w + w.T) / 2.0)
+    values = np.maximum(values, 0.0)
+    if nuclear:
+        if values.sum() > radius:
+            descending = np.sort(values)[::-1]
+            running, threshold = 0.0, 0.0
+            for k in range(d):
+                running += descending[k]
+                excess = (running - radius) / (k + 1)
+                if descending[k] > excess:
+                    threshold = excess
+            values = np.maximum(values - threshold, 0.0)
+    else:
+        norm = np.sqrt((values * values).sum())
+        if norm > radius:
+            values *= radius / norm
+    w[:] = (vectors * values) @ vectors.T

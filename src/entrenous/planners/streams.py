@@ -1,0 +1,71 @@
+"""What the planners of streaming algorithms share: step sizes, and a plan with noise on the averaged result."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from dataclasses import asdict
+
+from entrenous.engine.plan import Plan
+from entrenous.engine.streaming import Streaming
+from entrenous.errors import InputError
+from entrenous.parts.problem import Problem
+from entrenous.parts.streams import Stream
+from entrenous.planners.assumptions import need_bounded_slopes
+from entrenous.privacy.budget import Budget
+from entrenous.privacy.mechanisms import Mechanism, calibrated
+from entrenous.privacy.stream_bounds import stream_sensitivity
+
+
+def largest_step(problem: Problem) -> float:
+    """``2/L`` with the smoothness of one pair, ridge included; no limit where the surrogate is not smooth."""
+    smoothness = problem.ordered_smoothness + problem.ridge
+    return 2.0 / smoothness if 0.0 < smoothness < math.inf else math.inf
+
+
+def step_from(step_size: float | None, default: float) -> float:
+    """The user's step size, or the planner's."""
+    if step_size is None:
+        return default
+    if isinstance(step_size, bool) or not isinstance(step_size, numbers.Real) or not 0.0 < float(step_size) < math.inf:
+        raise InputError("step_size must be a positive number", repr(step_size), "None lets the algorithm choose.")
+    return float(step_size)
+
+
+def streaming_plan(
+    name: str,
+    citation: str,
+    problem: Problem,
+    budget: Budget,
+    n: int,
+    stream: Stream,
+    index_seed: int,
+    printed_sigma: float | None = None,
+) -> Plan:
+    """One stream over all records; with a budget, noise on its average, tight or as printed."""
+    need_bounded_slopes(name, problem)
+    if problem.ridge * stream.step_size > 1.0:
+        raise InputError(
+            "a stream with a ridge needs step_size * ridge <= 1",
+            f"{stream.step_size:.4g} * {problem.ridge:.4g}",
+            "Use a smaller step size.",
+        )
+    noise = None
+    if budget.is_private:
+        sensitivity, lemma = stream_sensitivity(stream, problem, n, index_seed, 1)
+        if printed_sigma is None:
+            noise = calibrated(budget, sensitivity, lemma)
+        else:
+            noise = Mechanism("gaussian", sensitivity, lemma, sigma=printed_sigma)
+    return Plan(
+        name,
+        citation,
+        problem,
+        budget,
+        n,
+        phases=(Streaming(stream, index_seed, 1, None, noise),),
+        mechanisms=() if noise is None else (noise,),
+        calibration="tight" if printed_sigma is None else "paper",
+        public={"streams": ({"phase": 1, "records": n, **asdict(stream)},)},
+        index_seed=index_seed,
+    )

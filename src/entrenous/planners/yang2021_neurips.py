@@ -1,0 +1,197 @@
+"""Yang et al.: Simple Stochastic and Online Gradient Descent Algorithms for Pairwise Learning. NeurIPS 2021.
+
+Each record is paired with the one before it. The private versions add noise to the averaged result, scaled to the pairs
+that were drawn (Lemmas 5 and 6); ``calibration="paper"`` prints the paper's sigma.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+
+from entrenous.engine.plan import Plan
+from entrenous.engine.streaming import Streaming
+from entrenous.errors import AssumptionError, InputError
+from entrenous.parts.problem import Problem
+from entrenous.parts.streams import Stream
+from entrenous.planners.assumptions import need_bounded_slopes, need_gaussian, need_smooth, steps_from
+from entrenous.planners.registry import Algorithm, register, unit_radius
+from entrenous.planners.streams import largest_step, step_from, streaming_plan
+from entrenous.privacy.budget import Budget
+from entrenous.privacy.mechanisms import Mechanism, calibrated
+from entrenous.privacy.stream_bounds import stream_sensitivity
+
+CITATION = "Yang et al. 2021, NeurIPS"
+
+MOST_STEPS = 5_000_000
+"""Theorem 1 asks for n^2 steps without smoothness; beyond this many they are left to `max_iter`."""
+
+
+def sgd_previous(
+    problem: Problem,
+    budget: Budget,
+    n: int,
+    *,
+    max_iter: int | None = None,
+    step_size: float | None = None,
+    buffer: int = 1,
+    index_seed: int,
+) -> Plan:
+    """Algorithm 1: SGD that pairs a random record with the previous one, ``sum eta_t w_{t-2} / sum eta_t``.
+
+    Smooth surrogates (Theorem 2): T = n, ``eta = (C/G) T^-1/2``, at most ``2/L``. Others (Theorem 1): ``T = n^2`` (at
+    most 5,000,000), ``eta = (C/G) T^-3/4``. `buffer` keeps the last s records instead of one (Remark 7). The paper's
+    algorithm is not private; with a budget, noise on the average makes it so (Lemma 5 or 6). Cost: T pair gradients
+    per place in the buffer.
+
+    >>> import entrenous as en
+    >>> en.plan("sgd-previous", n=1000, n_features=5, epsilon=None).pair_gradients
+    1000
+    """
+    smooth = math.isfinite(problem.pair_smoothness)
+    steps = steps_from(max_iter, n if smooth else min(n**2, MOST_STEPS))
+    natural = problem.domain.radius / problem.lipschitz * steps ** (-0.5 if smooth else -0.75)
+    stream = Stream(steps, step_from(step_size, min(natural, largest_step(problem))), buffer=_buffer(buffer))
+    return streaming_plan("sgd-previous", CITATION, problem, budget, n, stream, index_seed)
+
+
+def ogd_previous(
+    problem: Problem,
+    budget: Budget,
+    n: int,
+    *,
+    max_iter: int | None = None,
+    step_size: float | None = None,
+    buffer: int = 1,
+    index_seed: int,
+) -> Plan:
+    """Algorithm 2: one pass in order of arrival, each record paired with the one before it.
+
+    ``eta_t = (C/G) t^-1/2``, at most ``2/L`` for a smooth surrogate. Not private in the paper; with a budget, noise on
+    the average (Lemma 5 or 6). Cost: n - 1 pair gradients per place in the buffer.
+
+    >>> import entrenous as en
+    >>> en.plan("ogd-previous", n=1000, n_features=5, epsilon=None).steps
+    999
+    """
+    steps = min(n - 1, steps_from(max_iter, n - 1))
+    natural = problem.domain.radius / problem.lipschitz
+    size = step_from(step_size, min(natural, largest_step(problem)))
+    stream = Stream(steps, size, order="arrival", decay=0.5, buffer=_buffer(buffer))
+    return streaming_plan("ogd-previous", CITATION, problem, budget, n, stream, index_seed)
+
+
+def dp_localized_sgd(
+    problem: Problem,
+    budget: Budget,
+    n: int,
+    *,
+    calibration: str = "tight",
+    index_seed: int,
+) -> Plan:
+    """Algorithm 3: ``ceil(log2 n)`` phases on disjoint records, half as many and steps a quarter as long each time.
+
+    Phase k runs Algorithm 1 for ``ceil(n_k log(4/delta))`` steps on ``n_k = n/2^k`` records from the last release, then
+    adds noise. ``eta`` as in Theorem 10. A record is in one phase, so the dearest phase is the price. Tight: Lemma 5 on
+    the pairs that were drawn; printed: ``sigma_k = 12 G eta_k log(4/delta) sqrt(2 log(2.5/delta))/eps``. Cost:
+    ``n log(4/delta)`` pair gradients. Needs a smooth convex surrogate; approximate privacy.
+
+    >>> import entrenous as en
+    >>> plan = en.plan("dp-localized-sgd", n=1000, n_features=5, epsilon=1.0)
+    >>> len(plan.phases), plan.mechanisms[0].scope
+    (8, 'disjoint phase 1')
+    """
+    need_smooth("dp-localized-sgd", problem, "sgd-previous or dp-sgd-output")
+    need_bounded_slopes("dp-localized-sgd", problem)
+    if budget.is_private:
+        need_gaussian("dp-localized-sgd", budget)
+    delta, epsilon = (budget.delta, budget.epsilon) if budget.is_private else (1.0 / n**2, math.inf)
+    log_steps, log_noise = math.log(4.0 / delta), math.sqrt(2.0 * math.log(2.5 / delta))
+    diameter = 2.0 * problem.domain.radius
+    by_noise = epsilon / (12.0 * log_steps * log_noise * math.sqrt(problem.dimension))
+    eta = diameter / problem.lipschitz * min(log_steps / math.sqrt(n), by_noise)
+    phases, mechanisms, described = [], [], []
+    start = 0
+    for k in range(1, math.ceil(math.log2(n)) + 1):
+        # Two or three records make one phase.
+        size = n if n < 4 else n // 2**k
+        if size < 2 or start + size > n:
+            break
+        eta_k = eta / 4.0**k
+        if eta_k > largest_step(problem):
+            raise AssumptionError(
+                f"dp-localized-sgd needs steps of at most 2/L = {largest_step(problem):.4g}",
+                f"{eta_k:.4g} in phase {k}",
+                "Use a smaller radius, or a surrogate with less curvature.",
+            )
+        stream = Stream(math.ceil(size * log_steps), eta_k)
+        noise = None
+        if budget.is_private:
+            sensitivity, lemma = stream_sensitivity(stream, problem, size, index_seed, k)
+            scope = f"disjoint phase {k}"
+            if calibration == "tight":
+                noise = calibrated(budget, sensitivity, lemma, scope=scope)
+            else:
+                sigma = 12.0 * problem.lipschitz * eta_k * log_steps * log_noise / epsilon
+                noise = Mechanism("gaussian", sensitivity, lemma, sigma=sigma, scope=scope)
+            mechanisms.append(noise)
+        phases.append(Streaming(stream, index_seed, k, (start, start + size), noise))
+        described.append({"phase": k, "records": size, **asdict(stream)})
+        start += size
+    return Plan(
+        "dp-localized-sgd",
+        CITATION,
+        problem,
+        budget,
+        n,
+        phases=tuple(phases),
+        mechanisms=tuple(mechanisms),
+        calibration=calibration,
+        public={"streams": tuple(described)},
+        index_seed=index_seed,
+    )
+
+
+def _buffer(size: int) -> int:
+    if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+        raise InputError("buffer must be an int >= 1", repr(size), "1 pairs a record with the previous one.")
+    return size
+
+
+for _name, _planner, _summary, _cost, _online in (
+    ("sgd-previous", sgd_previous, "SGD, each record with the previous one", "n pairs (smooth), else n^2", False),
+    ("ogd-previous", ogd_previous, "one pass, each record with the previous one", "n pairs", True),
+):
+    register(
+        Algorithm(
+            _name,
+            _planner,
+            CITATION,
+            summary=_summary,
+            tasks=("auc",),
+            privacy=("pure", "approximate", "none"),
+            needs=("convex",),
+            cost=_cost,
+            calibrations=("tight",),
+            surrogates=None,
+            default_surrogate="logistic",
+            default_radius=unit_radius,
+            online=_online,
+        )
+    )
+register(
+    Algorithm(
+        "dp-localized-sgd",
+        dp_localized_sgd,
+        CITATION,
+        summary="SGD in phases on disjoint records, noise after each",
+        tasks=("auc",),
+        privacy=("approximate", "none"),
+        needs=("convex", "smooth"),
+        cost="n log(4/delta) pairs",
+        calibrations=("tight", "paper"),
+        surrogates=None,
+        default_surrogate="logistic",
+        default_radius=unit_radius,
+    )
+)

@@ -1,0 +1,159 @@
+"""How often each record is touched by a realised stream of pairs, and what that adds up to (Lemmas 5 and 6).
+
+The pairs are drawn without looking at the records, so calibrating to the pairs that were drawn is private whatever they
+are. Everything here is linear in the number of touches: a few per step for a short buffer, n per step when each record
+meets all before it.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from entrenous.arrays import Array
+from entrenous.parts.pairing import Pairing
+
+
+def smooth_exposure(pairing: Pairing, n: int, step_sizes: Array, weights: Array) -> float:
+    """``max_i sum_t eta_t f_{t,i} A_t``: Lemma 5 without its D_pair.
+
+    `weights` are the shares ``a_0..a_T`` of the iterates in the output; ``A_t = a_t + ... + a_T``.
+    """
+    remaining = np.cumsum(weights[::-1])[::-1][1:]
+    weighted = step_sizes * remaining
+    if _sees_all_before(pairing):
+        return float(_exposure_all_before(pairing.stream, n, weighted).max())
+    return float(_exposure(*pairing, n, weighted).max())
+
+
+def nonsmooth_exposure(pairing: Pairing, n: int, step_sizes: Array, weights: Array, drift: float, jump: float) -> float:
+    """The largest ``sum_s a_s r_s`` over the records: Lemma 6.
+
+    `drift` is g, how far two runs' gradients of the same pair can be apart; `jump` is D_pair.
+    """
+    if _sees_all_before(pairing):
+        # Every record is touched at every step after its first turn: listing the touches would take T^2 memory.
+        return float(_largest_recursion_all_before(pairing.stream, n, step_sizes, weights, drift, jump))
+    starts, steps, shares = _touches(*pairing, n)
+    energy = np.concatenate([[0.0], np.cumsum(np.square(step_sizes))])
+    mass = np.cumsum(weights)
+    moment = np.cumsum(weights * energy)
+    largest: float = _largest_recursion(starts, steps, shares, step_sizes, weights, energy, mass, moment, drift, jump)
+    return largest
+
+
+def _sees_all_before(pairing: Pairing) -> bool:
+    return bool(pairing.steps and pairing.low[-1] == 0 and len(pairing.stream) == pairing.steps + 1)
+
+
+@njit(cache=True, error_model="numpy")
+def _exposure(current, stream, low, high, n, weighted):  # type: ignore[no-untyped-def]
+    total = np.zeros(n)
+    for t in range(len(current)):
+        here = current[t]
+        part = weighted[t] / (high[t] - low[t])
+        for p in range(low[t], high[t]):
+            other = stream[p]
+            if other != here:
+                total[here] += part
+                total[other] += part
+    return total
+
+
+@njit(cache=True, error_model="numpy")
+def _exposure_all_before(order, n, weighted):  # type: ignore[no-untyped-def]
+    # Between its own turns a record's share is count/t, so one prefix sum of weighted/t serves all records.
+    total, count, seen_at = np.zeros(n), np.zeros(n), np.zeros(n)
+    prefix = 0.0
+    count[order[0]] = 1.0
+    for t in range(1, len(order)):
+        here, part = order[t], weighted[t - 1] / t
+        total[here] += count[here] * (prefix - seen_at[here]) + part * (t - count[here])
+        prefix += part
+        seen_at[here] = prefix
+        count[here] += 1.0
+    for i in range(n):
+        total[i] += count[i] * (prefix - seen_at[i])
+    return total
+
+
+@njit(cache=True, error_model="numpy")
+def _touches(current, stream, low, high, n):  # type: ignore[no-untyped-def]
+    """For each record the steps (from 1) that touch it and its share there, grouped by record, in order of time."""
+    counts = np.zeros(n + 1, np.int64)
+    last = np.full(n, -1, np.int64)
+    for fill in range(2):
+        if fill == 1:
+            starts = np.zeros(n + 1, np.int64)
+            for i in range(n):
+                starts[i + 1] = starts[i] + counts[i]
+            place = starts[:-1].copy()
+            steps = np.empty(starts[n], np.int64)
+            shares = np.zeros(starts[n])
+            last[:] = -1
+        for t in range(len(current)):
+            here = current[t]
+            part = 1.0 / (high[t] - low[t])
+            for p in range(low[t], high[t]):
+                other = stream[p]
+                if other == here:
+                    continue
+                for record in (here, other):
+                    if last[record] != t:
+                        last[record] = t
+                        if fill == 0:
+                            counts[record] += 1
+                        else:
+                            steps[place[record]] = t + 1
+                            place[record] += 1
+                    if fill == 1:
+                        shares[place[record] - 1] += part
+    return starts, steps, shares
+
+
+@njit(cache=True, error_model="numpy")
+def _largest_recursion(starts, steps, shares, eta, weights, energy, mass, moment, drift, jump):  # type: ignore[no-untyped-def]
+    worst = 0.0
+    total_steps = len(eta)
+    for i in range(len(starts) - 1):
+        r, output, last = 0.0, 0.0, 0
+        for k in range(starts[i], starts[i + 1] + 1):
+            ended = k == starts[i + 1]
+            t = total_steps + 1 if ended else steps[k]
+            if r > 0.0 and t - 1 > last:
+                # Untouched from last+1 to t-1: r^2 grows by drift^2 eta^2 a step; the root's average is below the
+                # root of the average.
+                share = mass[t - 1] - mass[last]
+                if share > 0.0:
+                    mean_energy = (moment[t - 1] - moment[last]) / share - energy[last]
+                    output += share * math.sqrt(r * r + drift * drift * max(mean_energy, 0.0))
+                r = math.sqrt(r * r + drift * drift * (energy[t - 1] - energy[last]))
+            if ended:
+                break
+            step, f = eta[t - 1], min(1.0, shares[k])
+            r = math.sqrt(r * r + (step * (1.0 - f) * drift) ** 2) + step * f * jump
+            output += weights[t] * r
+            last = t
+        worst = max(worst, output)
+    return worst
+
+
+@njit(cache=True, error_model="numpy")
+def _largest_recursion_all_before(order, n, eta, weights, drift, jump):  # type: ignore[no-untyped-def]
+    worst = 0.0
+    for i in range(n):
+        r, output = 0.0, 0.0
+        count = 1.0 if order[0] == i else 0.0
+        for t in range(1, len(order)):
+            here = order[t] == i
+            f = (t - count) / t if here else count / t
+            if here:
+                count += 1.0
+            if f > 0.0 or r > 0.0:
+                step = eta[t - 1]
+                r = math.sqrt(r * r + (step * (1.0 - f) * drift) ** 2) + step * f * jump
+                output += weights[t] * r
+        worst = max(worst, output)
+    return worst

@@ -1,0 +1,255 @@
+"""Streams: the compiled loop against the papers' boxes, and Lemmas 5 and 6 against adversaries."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from oracles import random_labels, random_parameter, random_rows
+
+import entrenous as en
+from entrenous.engine.streaming_kernel import run_stream
+from entrenous.errors import AssumptionError
+from entrenous.parts.indices import with_replacement
+from entrenous.parts.pairing import Pairing, random_pairs, with_previous
+from entrenous.parts.parameter_domains import FrobeniusPSD, L2Ball, NuclearPSD
+from entrenous.parts.problem import Problem
+from entrenous.parts.scores import ErrorDifference, LinearDifference, Mahalanobis
+from entrenous.parts.streams import Stream
+from entrenous.parts.surrogates import Hinge, Logistic, QNormLoss, SmoothedHinge, Square
+from entrenous.privacy.realised_path import nonsmooth_exposure, smooth_exposure
+from entrenous.privacy.sensitivity import smooth_stream_sensitivity
+from entrenous.privacy.stream_bounds import stream_sensitivity
+
+PROBLEMS = [
+    Problem(LinearDifference(), Logistic(), L2Ball(1.0), 3),
+    Problem(LinearDifference(), Hinge(), L2Ball(2.0), 3),
+    Problem(LinearDifference(), Square(), L2Ball(0.7), 3, ridge=0.05),
+    Problem(LinearDifference(), SmoothedHinge(0.3), L2Ball(1.0), 2, form="label-difference"),
+    Problem(LinearDifference(), QNormLoss(1.5), L2Ball(1.0), 2),
+    Problem(Mahalanobis(), Hinge(), FrobeniusPSD(1.0), 2),
+    Problem(Mahalanobis(), Logistic(), NuclearPSD(1.0), 2, ridge=0.01),
+    Problem(ErrorDifference(), Square(), L2Ball(1.0), 2),
+]
+STREAMS = [
+    Stream(12, 0.3),
+    Stream(12, 0.2, buffer=3, decay=0.5, average="last"),
+    Stream(9, 0.2, buffer=None, average="before"),
+    Stream(5, 0.4, order="arrival"),
+    Stream(10, 0.3, order="random-pairs", average="before"),
+]
+
+
+def named(problem):
+    return f"{problem.task}-{problem.surrogate}-{problem.domain.name}-{problem.form}"
+
+
+def literal_pairs(stream, n, seed):
+    """Step by step, the pairs of indices, from the papers' words."""
+    if stream.order == "random-pairs":
+        drawn = with_replacement(seed, 1, n, 2 * stream.steps)
+        return [[(drawn[t], drawn[stream.steps + t])] for t in range(stream.steps)]
+    order = range(n) if stream.order == "arrival" else with_replacement(seed, 1, n, stream.steps + 1)
+    return [
+        [(order[t], order[s]) for s in range(t) if stream.buffer is None or t - s <= stream.buffer]
+        for t in range(1, stream.steps + 1)
+    ]
+
+
+def literal_iterates(problem, stream, X, y, seed):
+    """The loop as printed: a mean of pair gradients, a step, a projection."""
+    w = problem.domain.project(np.zeros(problem.score.shape(problem.n_features)))
+    iterates = [w]
+    for t, pairs in enumerate(literal_pairs(stream, len(X), seed), start=1):
+        gradient = np.zeros_like(w)
+        for i, j in pairs:
+            if i == j:
+                continue
+            if problem.task == "auc":
+                if y[i] == y[j]:
+                    continue
+                i, j = (i, j) if y[i] == 1 else (j, i)
+            one = (X[[i]], X[[j]], y[[i]], y[[j]])
+            slope = problem.pair_loss.derivative(problem.score.margin(w, *one))
+            gradient += slope[0] * problem.score.feature(*one)[0]
+        gradient = gradient / len(pairs) + problem.ridge * w
+        w = problem.domain.project(w - stream.step_size * t**-stream.decay * gradient)
+        iterates.append(w)
+    return iterates
+
+
+def literal_output(stream, iterates):
+    T = stream.steps
+    if stream.average == "last":
+        return iterates[-1]
+    if stream.average == "before":
+        return np.mean(iterates[:-1], axis=0)
+    eta = [stream.step_size * t**-stream.decay for t in range(1, T + 1)]
+    return sum(eta[t - 1] * iterates[max(0, t - 2)] for t in range(1, T + 1)) / sum(eta)
+
+
+def data(rng, problem, n=6):
+    return random_rows(rng, n, problem.n_features), np.asarray(random_labels(rng, problem.score, n))
+
+
+def output(problem, stream, X, y, seed):
+    start = problem.domain.project(np.zeros(problem.score.shape(problem.n_features)))
+    pairing = stream.pairing(len(X), seed, 1)
+    return run_stream(problem, X, y, pairing, stream.step_sizes(), stream.weights(), start)[1]
+
+
+@pytest.mark.parametrize("stream", STREAMS, ids=repr)
+@pytest.mark.parametrize("problem", PROBLEMS, ids=named)
+def test_the_compiled_loop_is_the_printed_one(problem, stream):
+    rng = np.random.default_rng(3)
+    for seed in range(5):
+        X, y = data(rng, problem)
+        expected = literal_output(stream, literal_iterates(problem, stream, X, y, seed))
+        np.testing.assert_allclose(output(problem, stream, X, y, seed), expected, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("stream", STREAMS, ids=repr)
+def test_weights_are_shares(stream):
+    assert stream.weights().sum() == pytest.approx(1.0)
+    assert (stream.weights() >= 0).all()
+    assert Stream(1, 0.1).weights().tolist() == [1.0, 0.0]
+
+
+def slow_bounds(pairing, n, eta, weights, drift, jump):
+    """Lemmas 5 and 6 record by record and step by step."""
+    remaining = [weights[t:].sum() for t in range(len(weights))]
+    smooth, nonsmooth = [], []
+    for i in range(n):
+        exposure = r = moved = 0.0
+        for t in range(1, pairing.steps + 1):
+            here = pairing.current[t - 1]
+            others = pairing.stream[pairing.low[t - 1] : pairing.high[t - 1]]
+            f = sum(other != here and i in (here, other) for other in others) / len(others)
+            exposure += eta[t - 1] * f * remaining[t]
+            if f > 0 or r > 0:
+                r = math.sqrt(r**2 + (eta[t - 1] * (1 - f) * drift) ** 2) + eta[t - 1] * f * jump
+            moved += weights[t] * r
+        smooth.append(exposure)
+        nonsmooth.append(moved)
+    return max(smooth), max(nonsmooth)
+
+
+@pytest.mark.parametrize("buffer", [1, 2, 5, None, "pairs"])
+def test_the_fast_recursion_is_the_slow_one(buffer):
+    rng = np.random.default_rng(0)
+    for n, steps in ((2, 5), (4, 30), (9, 20), (40, 15)):
+        draw = rng.integers(n, size=(2, steps + 1))
+        pairing: Pairing = random_pairs(*draw[:, :-1]) if buffer == "pairs" else with_previous(draw[0], buffer)
+        eta, weights = rng.uniform(0.1, 1.0, steps), rng.dirichlet(np.ones(steps + 1))
+        drift, jump = rng.uniform(0.5, 2.0, 2)
+        smooth, nonsmooth = slow_bounds(pairing, n, eta, weights, drift, jump)
+        assert smooth_exposure(pairing, n, eta, weights) == pytest.approx(smooth, rel=1e-12)
+        fast = nonsmooth_exposure(pairing, n, eta, weights, drift, jump)
+        # Averages over stretches without a touch are bounded by concavity: never below, hardly above.
+        assert nonsmooth * (1 - 1e-12) <= fast <= nonsmooth * 1.02
+
+
+def adversary(problem, stream, rng, bound_of, tries):
+    """The largest distance over bound that random adjacent data sets and streams reach."""
+    worst = 0.0
+    for trial in range(tries):
+        n = int(rng.integers(stream.steps + 1 if stream.order == "arrival" else 2, 9))
+        X, y = data(rng, problem, n)
+        if trial % 2:
+            # Everybody else at one pole and of one class; the replaced record at the other, its label flipped.
+            pole = np.eye(problem.n_features)[0]
+            X, y = np.tile(-pole, (n, 1)), np.zeros(n) if problem.task != "error-entropy" else y
+        seed = int(rng.integers(2**31))
+        bound = bound_of(problem, stream, n, seed)
+        first = output(problem, stream, X, y, seed)
+        counts = np.bincount(stream.pairing(n, seed, 1).current, minlength=n)
+        for i in {int(counts.argmax()), int(rng.integers(n))}:
+            X2, y2 = X.copy(), y.copy()
+            fresh_X, fresh_y = data(rng, problem, 2)
+            X2[i], y2[i] = (np.eye(problem.n_features)[0], 1.0) if trial % 2 else (fresh_X[0], fresh_y[0])
+            moved = np.linalg.norm(output(problem, stream, X2, y2, seed) - first)
+            worst = max(worst, moved / bound if bound > 0 else float(moved > 1e-12) * math.inf)
+    return worst
+
+
+def true_bound(problem, stream, n, seed):
+    return stream_sensitivity(stream, problem, n, seed, 1)[0]
+
+
+@pytest.mark.parametrize("stream", STREAMS, ids=repr)
+@pytest.mark.parametrize("problem", PROBLEMS, ids=named)
+def test_streams_keep_their_sensitivity(problem, stream):
+    assert adversary(problem, stream, np.random.default_rng(5), true_bound, 60) <= 1.0 + 1e-9
+
+
+LINEAR = Problem(LinearDifference(), SmoothedHinge(0.2), L2Ball(0.35), 2)
+"""All margins stay below 0.7, where this surrogate is a straight line."""
+
+
+@pytest.mark.parametrize("stream", [replace(s, step_size=0.01) for s in STREAMS], ids=repr)
+def test_lemma_5_is_attained_where_the_loss_is_linear(stream):
+    rng = np.random.default_rng(7)
+    assert adversary(LINEAR, stream, rng, true_bound, 40) >= 0.95
+    halved = adversary(LINEAR, stream, rng, lambda *a: true_bound(*a) / 2.0, 40)
+    assert halved > 1.0, "a halved bound must be caught"
+
+
+@pytest.mark.parametrize("stream", STREAMS, ids=repr)
+def test_lemma_6_is_caught_when_halved(stream):
+    """The hinge on a few records: the best case found reaches more than half of the bound."""
+    problem = Problem(LinearDifference(), Hinge(), L2Ball(5.0), 2)
+    assert stream_sensitivity(stream, problem, 6, 0, 1)[1] == "Lemma 6"
+    rng = np.random.default_rng(11)
+    assert adversary(problem, stream, rng, lambda *a: true_bound(*a) / 2.0, 200) > 1.0
+
+
+def test_steps_of_the_all_pairs_smoothness_break_lemma_5():
+    """2/L_full is four times too long for a single pair: one touch, then pairs that are the same in both runs.
+
+    The touch puts the runs q = eta R apart along the first axis. Each later pair lies almost across that axis, so that
+    one run stands at the foot of the surrogate's parabola and the other at its top: only one of them moves, by q.
+    """
+    width, later = 0.05, 6
+    n, d = 2 + 2 * later, 1 + later
+    problem = Problem(LinearDifference(), SmoothedHinge(width), L2Ball(50.0), d)
+    eta = 2.0 / problem.full_smoothness(n)
+    assert eta > 2.0 / problem.pair_smoothness
+    q = 2.0 * eta
+    X, y, start = np.zeros((n, d)), np.tile([1.0, 0.0], n // 2), np.zeros(d)
+    X[0, 0], X[1, 0] = 1.0, -1.0
+    gap, reached = q, 0.0
+    for k in range(1, later + 1):
+        lean = width / (2.0 * gap)
+        X[2 * k, 0], X[2 * k, k] = lean, math.sqrt(1.0 - lean**2)
+        X[2 * k + 1] = -X[2 * k]
+        start[k] = ((1.0 - width) / 2.0 - lean * reached) / X[2 * k, k]
+        gap, reached = gap - q * lean, reached + q * lean
+    pairing = random_pairs(np.arange(0, n, 2), np.arange(1, n, 2))
+    eta_t, last = np.full(pairing.steps, eta), np.eye(pairing.steps + 1)[-1]
+    flipped = y.copy()
+    flipped[0] = 0.0
+    runs = [run_stream(problem, X, labels, pairing, eta_t, last, start)[0] for labels in (y, flipped)]
+    naive = 2.0 * smooth_exposure(pairing, n, eta_t, last)
+    assert np.linalg.norm(runs[0] - runs[1]) > 2.0 * naive
+    with pytest.raises(AssumptionError, match="2/L_pair"):
+        smooth_stream_sensitivity(
+            2.0, smoothness=problem.pair_smoothness, pairing=pairing, n=n, step_sizes=eta_t, weights=last
+        )
+
+
+@pytest.mark.parametrize("name", ["sgd-previous", "ogd-previous", "sgd-all-previous", "dp-sgd-output", "sgd-pair"])
+def test_pairs_are_drawn_without_looking(name):
+    """The same seed gives the same pairs whatever the rows are, and another seed others."""
+    ask = {"n": 50, "n_features": 2, "epsilon": 1.0, "surrogate": "hinge", "max_iter": 49}
+    first, second, third = (en.plan(name, **ask, index_seed=seed) for seed in (1, 1, 2))
+    assert first == second
+    assert (first == third) == (name == "ogd-previous") or first.index_seed != third.index_seed
+    draw = [plan.phases[0].stream.pairing(50, plan.index_seed, 1).current.tolist() for plan in (first, third)]
+    assert (draw[0] == draw[1]) == (name == "ogd-previous")
+
+
+def test_random_parameters_fit_the_oracles():
+    rng = np.random.default_rng(0)
+    for problem in PROBLEMS:
+        w = random_parameter(rng, problem)
+        np.testing.assert_allclose(problem.domain.project(w), w, atol=1e-12)
