@@ -39,6 +39,12 @@ def need_bounded_slopes(name: str, problem: Problem) -> None:
         )
 
 
+def need_bounded_domain(name: str, problem: Problem) -> None:
+    """A finite radius, where the step size is a share of it."""
+    if not math.isfinite(problem.domain.radius):
+        raise AssumptionError(f"{name} needs a bounded domain", f"domain={problem.domain.name!r}", "Set radius=1.0.")
+
+
 def need_gaussian(name: str, budget: Budget) -> None:
     """Delta > 0, for algorithms whose noise is Gaussian."""
     if budget.is_pure:
