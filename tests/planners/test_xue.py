@@ -126,7 +126,7 @@ def test_dpgdc_printed_noise_is_the_papers():
     assert pure.mechanisms[0].kind == "laplace"
     assert pure.mechanisms[0].scale == pytest.approx(4 * G_LABEL_DIFFERENCE * eta * T * 2 / 300, rel=1e-12)
     assert pure.mechanisms[0].l1_sensitivity == pytest.approx(2 * pure.mechanisms[0].l2_sensitivity)
-    # Of the printed 4 G T eta/n the true sensitivity in this form is (4 c R/n) eta (T+1)/2: half of it, and D_full = 2G/n.
+    # True in this form: D_full = 2G/n, and the average moves by eta D_full (T + 1)/2.
     assert pure.certificate().epsilon == pytest.approx(0.25 * (T + 1) / T, rel=1e-9)
 
 

@@ -11,6 +11,16 @@ from entrenous.planners.registry import algorithms
 from entrenous.privacy.budget import Budget
 
 
+def need_convex(name: str, problem: Problem) -> None:
+    """A convex surrogate."""
+    if not problem.surrogate.convex:
+        raise AssumptionError(
+            f"{name} needs a convex surrogate",
+            f"surrogate={problem.surrogate}",
+            "Use kang-gp, whose proof needs no convexity, or a convex surrogate such as logistic.",
+        )
+
+
 def need_strong_convexity(name: str, problem: Problem, alternative: str) -> None:
     """A ridge > 0."""
     if problem.strong_convexity <= 0.0:

@@ -19,6 +19,7 @@ from entrenous.parts.problem import Form, Problem
 from entrenous.planners.assumptions import (
     need_bounded_domain,
     need_bounded_slopes,
+    need_convex,
     need_gaussian,
     need_smooth,
     need_strong_convexity,
@@ -81,6 +82,7 @@ def dpgdsc(
     'l2-laplace'
     """
     problem = _in_papers_form(problem, calibration, form)
+    need_convex("dpgdsc", problem)
     need_strong_convexity("dpgdsc", problem, "dpgdc2 or noisy-gd")
     need_smooth("dpgdsc", problem, "dpgdc2 or noisy-gd")
     if not budget.is_private:
@@ -128,8 +130,8 @@ def dpgdc(
     Lemma 4: the average moves at most ``eta D_full (T + 1)/2`` for ``eta <= 2/L``; the paper prints ``4 G T eta/n``.
     Noise and progress both grow with the length ``s = eta T`` of the walk: the bound ``C^2/(2s)`` on what descent
     leaves undone and ``G D_full s/2`` times the noise's norm per unit of sensitivity balance at
-    ``s = C/sqrt(G D_full norm)``, all of it public. T is the fewest steps of at most ``1/L`` that walk that far, between
-    10 and 1000. Cost: T gradients over all pairs. Needs a smooth convex surrogate; pure or approximate privacy.
+    ``s = C/sqrt(G D_full norm)``, all of it public. T is the fewest steps of at most ``1/L`` that walk that far,
+    between 10 and 1000. Cost: T gradients over all pairs. Needs a smooth convex surrogate; pure or approximate privacy.
 
     >>> import entrenous as en
     >>> plan = en.plan("dpgdc", n=1000, n_features=5, epsilon=1.0, delta=0)
@@ -137,6 +139,7 @@ def dpgdc(
     ('l2-laplace', 'Lemma 4')
     """
     problem = _in_papers_form(problem, calibration, form)
+    need_convex("dpgdc", problem)
     need_smooth("dpgdc", problem, "dpgdc2 or noisy-gd")
     if not budget.is_private:
         return non_private_twin("dpgdc", CITATION, problem, n, max_iter)
@@ -195,6 +198,7 @@ def dpgdc2(
     (1000, 'Lemma 2')
     """
     problem = _in_papers_form(problem, calibration, form)
+    need_convex("dpgdc2", problem)
     if not budget.is_private:
         return non_private_twin("dpgdc2", CITATION, problem, n, max_iter)
     need_gaussian("dpgdc2", budget)
@@ -262,6 +266,7 @@ def dpegd(
     (9, 'disjoint phase 1', 1.0)
     """
     problem = _in_papers_form(problem, calibration, form)
+    need_convex("dpegd", problem)
     need_smooth("dpegd", problem, "dpgdc2 or noisy-gd")
     if not budget.is_private:
         return non_private_twin("dpegd", CITATION, problem, n, max_iter)

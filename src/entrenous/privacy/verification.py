@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from entrenous.errors import EntrenousError, PrivacyError
+from entrenous.errors import AssumptionError, EntrenousError, PrivacyError
 from entrenous.parts.feature_domains import INTERNAL_DIAMETER
 from entrenous.parts.parameter_domains import FrobeniusPSD, L2Ball, ParameterDomain, WholeSpace
 from entrenous.parts.problem import Problem
@@ -39,6 +39,8 @@ def _lemma_3(problem: Problem, n: int, public: Mapping[str, Any]) -> float:
 
 
 def _lemma_4(problem: Problem, n: int, public: Mapping[str, Any]) -> float:
+    if not problem.surrogate.convex:
+        raise AssumptionError("Lemma 4 needs a convex surrogate", str(problem.surrogate), "Noise on gradients.")
     return sensitivity.convex_descent_sensitivity(
         sensitivity.all_pairs_gradient_sensitivity(problem, n),
         smoothness=problem.full_smoothness(n) + problem.ridge,
