@@ -21,7 +21,16 @@ from entrenous.errors import AssumptionError
 from entrenous.parts.parameter_domains import FrobeniusPSD, L2Ball, WholeSpace
 from entrenous.parts.problem import Problem
 from entrenous.parts.scores import ErrorDifference, LinearDifference, Mahalanobis
-from entrenous.parts.surrogates import Hinge, Logistic, QNormHinge, QNormLoss, SmoothedHinge, Square, SquaredHinge
+from entrenous.parts.surrogates import (
+    Hinge,
+    Logistic,
+    QNormHinge,
+    QNormLoss,
+    SmoothedHinge,
+    Square,
+    SquaredHinge,
+    Welsch,
+)
 from entrenous.privacy.noise import SeededNoise
 from entrenous.privacy.sensitivity import (
     all_pairs_gradient_sensitivity,
@@ -96,7 +105,13 @@ class Adversary:
         radius = min(self.problem.domain.radius, 4.0)
         if self.problem.task == "metric":
             return [size * np.outer(axis, axis) for size in (0.0, 1e-3 * radius, radius)]
-        return [size * axis for size in (0.0, radius, -radius)]
+        sizes = [0.0, radius, -radius]
+        if isinstance(self.problem.surrogate, Welsch):
+            # It is steepest one bandwidth from zero, between two records that are a diameter apart.
+            inner = 2.0 if self.problem.form == "label-difference" else 1.0
+            steepest = self.problem.surrogate.bandwidth / (inner * self.problem.diameter)
+            sizes += [sign * steepest for sign in (-1.0, 1.0) if steepest < radius]
+        return [size * axis for size in sizes]
 
     def random(self):
         problem, rng = self.problem, self.rng
@@ -440,7 +455,7 @@ SMOOTH = [
     replace(p, ridge=ridge)
     for radius, ridge in ((0.3, 1.0), (1.5, 0.2))
     for p in problems(radius=radius, scores=[LinearDifference(), Mahalanobis(), ErrorDifference()])
-    if math.isfinite(p.pair_smoothness) and p.domain.name != "nuclear"
+    if p.surrogate.convex and math.isfinite(p.pair_smoothness) and p.domain.name != "nuclear"
 ]
 LINEAR = Problem(LinearDifference(), SmoothedHinge(width=0.5), L2Ball(0.2), 2)
 """All margins are below 0.4, so the loss is a straight line there and the descent is a straight walk."""

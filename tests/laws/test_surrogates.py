@@ -14,6 +14,7 @@ from entrenous.parts.surrogates import (
     QNormHinge,
     Reparametrised,
     SmoothedHinge,
+    Welsch,
     surrogate_from,
 )
 
@@ -28,6 +29,8 @@ def special_points(surrogate):
     points = [0.0, 1.0]
     if isinstance(base, SmoothedHinge):
         points += [1.0 - base.width, 1.0 - base.width / 2.0]
+    if isinstance(base, Welsch):
+        points += [sign * size * base.bandwidth for sign in (-1, 1) for size in (1.0, math.sqrt(3.0))]
     return np.array(points) / inner
 
 
@@ -63,7 +66,7 @@ def test_derivative_is_the_difference_quotient(surrogate):
     np.testing.assert_allclose(surrogate.derivative(t), quotient, rtol=1e-6, atol=1e-7)
 
 
-@over_surrogates
+@pytest.mark.parametrize("surrogate", [s for s in ALL_SURROGATES if s.convex], ids=name_of)
 def test_convex(surrogate):
     s, t = np.random.default_rng(2).uniform(-4.0, 4.0, size=(2, 500))
     share = np.random.default_rng(3).uniform(size=500)
@@ -76,11 +79,21 @@ def test_convex(surrogate):
     assert (tangents <= surrogate.value(t) + 1e-12 * (1.0 + np.abs(tangents))).all()
 
 
+@pytest.mark.parametrize("surrogate", [s for s in ALL_SURROGATES if not s.convex], ids=name_of)
+def test_what_says_it_is_not_convex_is_not(surrogate):
+    t = np.linspace(-4.0, 4.0, 801) * max(1.0, *np.abs(special_points(surrogate)))
+    slopes = surrogate.derivative(t)
+    assert (np.diff(slopes) < 0.0).any()
+    assert {s.name for s in NAMED_SURROGATES if not s.convex} == {"welsch"}
+
+
 @over_surrogates
 @pytest.mark.parametrize(("low", "high"), INTERVALS)
 def test_slopes_bound_the_derivative_and_are_attained(surrogate, low, high):
     c1, c2 = surrogate.slopes(Interval(low, high))
-    derivatives = surrogate.derivative(np.linspace(low, high, 2001))
+    special = special_points(surrogate)
+    special = special[(special >= low) & (special <= high)]
+    derivatives = surrogate.derivative(np.concatenate([np.linspace(low, high, 2001), special]))
     assert (derivatives >= -c1).all()
     assert (derivatives <= c2).all()
     assert c1 == max(0.0, -derivatives.min())
@@ -132,6 +145,7 @@ UNBOUNDED = {
     "square": (math.inf, math.inf, 2.0),
     "q-norm-hinge": (math.inf, 0.0, math.inf),
     "q-norm-loss": (math.inf, math.inf, math.inf),
+    "welsch": (math.exp(-0.5), math.exp(-0.5), 1.0),
 }
 
 
@@ -155,6 +169,14 @@ def test_half_lines(surrogate):
         assert not math.isnan(c1 + c2)
         assert -c1 <= inside.min() <= inside.max() <= c2
         assert not math.isnan(surrogate.smoothness(line))
+
+
+def test_welsch_is_flat_for_enormous_errors():
+    surrogate = Welsch(0.5)
+    t = np.array([-1e200, -1e9, 1e9, 1e200])
+    np.testing.assert_array_equal(surrogate.value(t), 1.0)
+    np.testing.assert_array_equal(surrogate.derivative(t), 0.0)
+    assert surrogate.slopes(Interval(1e9, 1e200)) == (0.0, 0.0)
 
 
 def test_the_papers_form_is_two_orders_of_the_doubled_margin():
@@ -195,6 +217,9 @@ def test_text_keeps_every_digit(width):
         "smoothed-hinge(=1)",
         "smoothed-hinge(width=0.1",
         "smoothed-hinge(width=0.1) and more",
+        "welsch(bandwidth=0)",
+        "welsch(bandwidth=inf)",
+        "welsch(width=1)",
         "q-norm-hinge(q=1)",
         "q-norm-hinge(q=2.5)",
         "q-norm-loss(q=nan)",

@@ -92,12 +92,11 @@ def test_certificates_state_the_realised_pairs_and_verify_draws_them_again(name)
         with pytest.raises(en.PrivacyError):
             replace(certificate, public=altered).verify()
 
-    longer = {**content["public"]["streams"][0], "step_size": stream.step_size * 1.01}
-    refused(streams=[longer])
-    refused(streams=[])
-    refused(streams=[{**longer, "records": 500}])
-    refused(streams=[{**longer, "order": "by-label"}])
-    refused(streams=[{**longer, "steps": -1}])
+    stated = content["public"]["stream"]
+    refused(stream={**stated, "step_size": stream.step_size * 1.01})
+    refused(stream={})
+    refused(stream={**stated, "order": "by-label"})
+    refused(stream={**stated, "steps": -1})
     if name != "ogd-previous":
         others = [stream_sensitivity(stream, plan.problem, 400, seed, 1)[0] for seed in range(20)]
         worse = next(seed for seed, bound in enumerate(others) if bound > plan.mechanisms[0].l2_sensitivity)
@@ -109,9 +108,9 @@ def test_disjoint_phases_cannot_be_given_more_records_than_there_are():
 
     certificate = en.plan("dp-localized-sgd", **ASK).certificate()
     certificate.verify()
-    doubled = [{**s, "records": 2 * s["records"] + 10} for s in certificate.public["streams"]]
+    doubled = [{**phase, "records": 2 * phase["records"] + 10} for phase in certificate.public["phases"]]
     with pytest.raises(en.PrivacyError):
-        replace(certificate, public={**certificate.public, "streams": doubled}).verify()
+        replace(certificate, public={**certificate.public, "phases": doubled}).verify()
 
 
 def test_steps_and_settings_are_checked():

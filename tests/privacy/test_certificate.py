@@ -188,18 +188,18 @@ def test_it_reads_well():
 @over_plans
 def test_less_noise_a_smaller_epsilon_or_sensitivity_is_refused(name, calibration, privacy):
     certificate = certificate_of(name, calibration, privacy)
+    # Of disjoint phases the dearest one sets the price.
+    dearest = min(range(len(certificate.mechanisms)), key=lambda i: certificate.mechanisms[i].noise_multiplier)
     noise = "sigma" if certificate.mechanisms[0].is_gaussian else "scale"
     refused(certificate, "epsilon", lambda epsilon: 0.999 * epsilon)
-    # Of disjoint phases only the dearest sets the price.
-    dearest = max(range(len(certificate.mechanisms)), key=lambda k: -certificate.mechanisms[k].noise_multiplier)
     refused(certificate, "mechanisms", dearest, noise, lambda size: 0.999 * size)
     refused(certificate, "mechanisms", dearest, "count", lambda count: count + 1)
-    for k in range(len(certificate.mechanisms)):
-        refused(certificate, "mechanisms", k, "l2_sensitivity", lambda size: 0.999 * size)
+    for i in range(len(certificate.mechanisms)):
+        refused(certificate, "mechanisms", i, "l2_sensitivity", lambda size: 0.999 * size)
     # Both lowered together keep epsilon, but not the lemma.
     content = json.loads(certificate.to_json())
-    content["mechanisms"][0]["l2_sensitivity"] *= 0.5
-    content["mechanisms"][0][noise] *= 0.5
+    content["mechanisms"][dearest]["l2_sensitivity"] *= 0.5
+    content["mechanisms"][dearest][noise] *= 0.5
     with pytest.raises(PrivacyError, match="sensitivity"):
         check(json.dumps(content))
 
@@ -277,6 +277,39 @@ def test_lemma_3_follows_the_steps():
         check(json.dumps(content))
 
 
+def test_lemma_4_follows_the_steps_and_the_average():
+    certificate = certificate_of("dpgdc", max_iter=5)
+    assert certificate.public["average_from"] == 1
+    for place, value in (("steps", 6), ("average_from", 2), ("average_from", -1), ("average_from", 1.0)):
+        refused(certificate, "public", place, value)
+    refused(certificate, "public", "step_size", lambda eta: 1.001 * eta)
+    content = json.loads(certificate.to_json())
+    del content["public"]["average_from"]
+    with pytest.raises(PrivacyError, match="Lemma 4"):
+        check(json.dumps(content))
+
+
+def test_disjoint_phases_are_disjoint_and_all_of_them_are_priced():
+    certificate = certificate_of("dpegd")
+    phases = certificate.public["phases"]
+    assert sum(phase["records"] for phase in phases) == N
+    assert "8 disjoint phases of 500 records" in str(check(certificate.to_json()))
+    refused(certificate, "n", N - 1)
+    for k in range(8):
+        # More records would mean a smaller sensitivity, and overlapping phases.
+        refused(certificate, "public", "phases", k, "records", lambda records: records + 1)
+        refused(certificate, "public", "phases", k, "steps", lambda steps: steps + 1)
+        refused(certificate, "public", "phases", k, "step_size", lambda eta: 1.001 * eta)
+        refused(certificate, "public", "phases", k, "average_from", 2)
+    for wrong in ([], None, "abc", [1], [{}], phases[:-1], [*phases, phases[-1]]):
+        refused(certificate, "public", "phases", wrong)
+    refused(certificate, "mechanisms", lambda mechanisms: mechanisms[1:])
+    refused(certificate, "mechanisms", 7, "scope", "disjoint phase 1")
+    refused(certificate, "mechanisms", 7, "scope", "disjoint phase 9")
+    refused(certificate, "mechanisms", 7, "scope", "all")
+    refused(certificate, "public", lambda public: {k: v for k, v in public.items() if k != "phases"})
+
+
 @pytest.mark.parametrize("name", ["noisy-gd", "dpgdc2"])
 def test_a_release_cannot_be_dropped_from_the_count(name):
     """The noise of T steps, counted once: the price falls, the steps that the certificate itself states do not."""
@@ -310,6 +343,9 @@ NUMBERS = [
     ("noisy-gd", ["mechanisms", 0, "count"]),
     ("dpgdsc", ["public", "steps"]),
     ("dpgdsc", ["public", "step_size"]),
+    ("dpgdc", ["public", "average_from"]),
+    ("dpegd", ["public", "phases", 0, "records"]),
+    ("dpegd", ["public", "phases", 0, "steps"]),
     ("moments", ["public", "weights", 0]),
     ("moments", ["public", "weights", 1]),
     ("moments", ["public", "weights", 2]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -70,8 +71,11 @@ class Plan:
 
     @property
     def noise_per_coefficient(self) -> float:
-        """Sd that the noise alone gives a coefficient of the released parameter, internal units, before projection."""
-        return self.phases[-1].noise_per_coefficient(self.problem, self.n)
+        """Sd that the noise alone gives a coefficient of the released parameter, internal units, before projection.
+
+        A later phase starts from what an earlier one released, noise included, so variances add.
+        """
+        return math.hypot(*(phase.noise_per_coefficient(self.problem, self.n) for phase in self.phases))
 
     @property
     def epsilon(self) -> float:

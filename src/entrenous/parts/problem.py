@@ -117,8 +117,8 @@ class Problem:
 
     @property
     def strong_convexity(self) -> float:
-        """alpha: only the ridge gives it whatever the rows are."""
-        return self.ridge
+        """alpha: only the ridge gives it whatever the rows are, and only to a convex surrogate."""
+        return self.ridge if self.surrogate.convex else 0.0
 
     @property
     def dimension(self) -> int:

@@ -35,7 +35,7 @@ class Hoelder(NamedTuple):
 
 @dataclass(frozen=True)
 class Surrogate(ABC):
-    """A convex function of the margin, with the analytic constants that privacy and optimisation need."""
+    """A function of the margin, with the analytic constants that privacy and optimisation need."""
 
     name: ClassVar[str]
 
@@ -49,17 +49,22 @@ class Surrogate(ABC):
 
     @abstractmethod
     def smoothness(self, margins: Interval) -> float:
-        """The supremum of phi'' on the margins, ``inf`` where phi' jumps or is steep without bound."""
+        """The supremum of ``|phi''|`` on the margins, ``inf`` where phi' jumps or is steep without bound."""
 
     @property
     @abstractmethod
     def hoelder(self) -> Hoelder:
         """Exponent and constant of phi' on the whole line."""
 
+    @property
+    def convex(self) -> bool:
+        """Whether phi is convex: without it no iterate is stable, and only noise on gradients has a proof."""
+        return True
+
     def slopes(self, margins: Interval) -> tuple[float, float]:
         """``(c1, c2)``, both >= 0, with phi' in ``[-c1, c2]`` on the margins.
 
-        phi is convex, so phi' grows and its range is read off at the two ends.
+        phi is convex (others override this), so phi' grows and its range is read off at the two ends.
         """
         low, high = self.derivative(np.array([margins.low, margins.high], dtype=float))
         return max(0.0, -float(low)), max(0.0, float(high))
@@ -245,6 +250,57 @@ class QNormLoss(_PowerSurrogate):
 
 
 @dataclass(frozen=True)
+class Welsch(Surrogate):
+    """``1 - e^(-t^2 / (2 h^2))``, h the bandwidth: not convex.
+
+    Its mean over pairs of errors is, up to constants, the negative information potential that minimum error entropy
+    maximises. Errors far beyond the bandwidth count the same, whatever their size.
+    """
+
+    name: ClassVar[str] = "welsch"
+    bandwidth: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not 1e-100 < self.bandwidth < 1e100:
+            raise InputError("welsch needs 0 < bandwidth < inf", f"bandwidth={self.bandwidth}", "Try bandwidth=1.0.")
+
+    @property
+    def convex(self) -> bool:
+        return False
+
+    def value(self, t: Array) -> Array:
+        return -np.expm1(-self._half_square(t))
+
+    def derivative(self, t: Array) -> Array:
+        return t / self.bandwidth**2 * np.exp(-self._half_square(t))
+
+    def slopes(self, margins: Interval) -> tuple[float, float]:
+        # The derivative is odd, rises on [-h, h] and falls outside.
+        reached = self.derivative(self._turns(margins, 1.0))
+        return max(0.0, -float(reached.min())), max(0.0, float(reached.max()))
+
+    def smoothness(self, margins: Interval) -> float:
+        # phi'' = (1 - u^2) e^(-u^2/2) / h^2 at u = t/h: its peaks are at 0 and at +-sqrt(3).
+        half_square = self._half_square(self._turns(margins, math.sqrt(3.0)))
+        return float(np.abs((1.0 - 2.0 * half_square) * np.exp(-half_square)).max()) / self.bandwidth**2
+
+    @property
+    def hoelder(self) -> Hoelder:
+        return Hoelder(1.0, 1.0 / self.bandwidth**2)
+
+    def _half_square(self, t: Array) -> Array:
+        # Beyond 1e6 bandwidths the exponential is 0; the cut keeps the square finite.
+        return np.square(np.clip(t / self.bandwidth, -1e6, 1e6)) / 2.0
+
+    def _turns(self, margins: Interval, peak: float) -> Array:
+        """The ends of the interval, and those of 0 and +-peak bandwidths that lie inside it."""
+        far = 100.0 * self.bandwidth  # nothing is left of any derivative there
+        low, high = (min(max(end, -far), far) for end in margins)
+        inside = [t for t in (-peak * self.bandwidth, 0.0, peak * self.bandwidth) if low <= t <= high]
+        return np.array([low, high, *inside])
+
+
+@dataclass(frozen=True)
 class Reparametrised(Surrogate):
     """``outer * base(inner * t)``: how the papers' ``phi((y - y')<w, x - x'>)`` becomes a surrogate of our margin.
 
@@ -256,11 +312,19 @@ class Reparametrised(Surrogate):
     inner: float
     outer: float
 
+    @property
+    def convex(self) -> bool:
+        return self.base.convex
+
     def value(self, t: Array) -> Array:
         return self.outer * self.base.value(self.inner * t)
 
     def derivative(self, t: Array) -> Array:
         return self.outer * self.inner * self.base.derivative(self.inner * t)
+
+    def slopes(self, margins: Interval) -> tuple[float, float]:
+        c1, c2 = self.base.slopes(Interval(self.inner * margins.low, self.inner * margins.high))
+        return self.outer * self.inner * c1, self.outer * self.inner * c2
 
     def smoothness(self, margins: Interval) -> float:
         inside = Interval(self.inner * margins.low, self.inner * margins.high)
@@ -276,7 +340,7 @@ class Reparametrised(Surrogate):
 
 
 SURROGATES: dict[str, type[Surrogate]] = {
-    kind.name: kind for kind in (Logistic, Hinge, SmoothedHinge, SquaredHinge, Square, QNormHinge, QNormLoss)
+    kind.name: kind for kind in (Logistic, Hinge, SmoothedHinge, SquaredHinge, Square, QNormHinge, QNormLoss, Welsch)
 }
 
 _SPELLING = re.compile(r"(?P<name>[a-z-]+)(?:\((?P<settings>[^()]*)\))?")

@@ -11,6 +11,16 @@ from entrenous.planners.registry import algorithms
 from entrenous.privacy.budget import Budget
 
 
+def need_convex(name: str, problem: Problem) -> None:
+    """A convex surrogate."""
+    if not problem.surrogate.convex:
+        raise AssumptionError(
+            f"{name} needs a convex surrogate",
+            f"surrogate={problem.surrogate}",
+            "Use kang-gp, whose proof needs no convexity, or a convex surrogate such as logistic.",
+        )
+
+
 def need_strong_convexity(name: str, problem: Problem, alternative: str) -> None:
     """A ridge > 0."""
     if problem.strong_convexity <= 0.0:
@@ -37,6 +47,12 @@ def need_bounded_slopes(name: str, problem: Problem) -> None:
             f"surrogate={problem.surrogate} on an unbounded domain",
             "Set radius, or use the logistic or hinge surrogate.",
         )
+
+
+def need_bounded_domain(name: str, problem: Problem) -> None:
+    """A finite radius, where the step size is a share of it."""
+    if not math.isfinite(problem.domain.radius):
+        raise AssumptionError(f"{name} needs a bounded domain", f"domain={problem.domain.name!r}", "Set radius=1.0.")
 
 
 def need_gaussian(name: str, budget: Budget) -> None:

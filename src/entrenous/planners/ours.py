@@ -10,7 +10,13 @@ from entrenous.engine.plan import Plan
 from entrenous.errors import InputError
 from entrenous.parts.feature_domains import INTERNAL_DIAMETER
 from entrenous.parts.problem import Problem
-from entrenous.planners.assumptions import need_bounded_slopes, need_gaussian, steps_from
+from entrenous.planners.assumptions import (
+    need_bounded_domain,
+    need_bounded_slopes,
+    need_convex,
+    need_gaussian,
+    steps_from,
+)
 from entrenous.planners.registry import Algorithm, register
 from entrenous.planners.twin import non_private_twin
 from entrenous.privacy.budget import Budget
@@ -105,9 +111,11 @@ def noisy_gd(
     >>> round(plan.mechanisms[0].l2_sensitivity, 4)
     0.002
     """
+    need_convex("noisy-gd", problem)
     if not budget.is_private:
         return non_private_twin("noisy-gd", CITATION, problem, n, max_iter)
     need_gaussian("noisy-gd", budget)
+    need_bounded_domain("noisy-gd", problem)
     need_bounded_slopes("noisy-gd", problem)
     steps = steps_from(max_iter, _steps(budget, n, problem.dimension))
     noise = calibrated(budget, all_pairs_gradient_sensitivity(problem, n), "Lemma 2", count=steps)

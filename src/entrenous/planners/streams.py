@@ -11,7 +11,7 @@ from entrenous.engine.streaming import Streaming
 from entrenous.errors import InputError
 from entrenous.parts.problem import Problem
 from entrenous.parts.streams import Stream
-from entrenous.planners.assumptions import need_bounded_slopes
+from entrenous.planners.assumptions import need_bounded_slopes, need_convex
 from entrenous.privacy.budget import Budget
 from entrenous.privacy.mechanisms import Mechanism, calibrated
 from entrenous.privacy.stream_bounds import stream_sensitivity
@@ -44,6 +44,8 @@ def streaming_plan(
 ) -> Plan:
     """One stream over all records; with a budget, noise on its average, tight or as printed."""
     need_bounded_slopes(name, problem)
+    if budget.is_private:
+        need_convex(name, problem)
     if problem.ridge * stream.step_size > 1.0:
         raise InputError(
             "a stream with a ridge needs step_size * ridge <= 1",
@@ -66,6 +68,6 @@ def streaming_plan(
         phases=(Streaming(stream, index_seed, 1, None, noise),),
         mechanisms=() if noise is None else (noise,),
         calibration="tight" if printed_sigma is None else "paper",
-        public={"streams": ({"phase": 1, "records": n, **asdict(stream)},)},
+        public={"phase": 1, "stream": asdict(stream)},
         index_seed=index_seed,
     )

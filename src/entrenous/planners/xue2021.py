@@ -1,18 +1,25 @@
 """Xue, Yang, Huai, Wang: Differentially Private Pairwise Learning Revisited. IJCAI 2021.
 
-``calibration="tight"`` scales the noise to Lemmas 2 and 3 with exact accounting; ``"paper"`` prints the paper's
+``calibration="tight"`` scales the noise to Lemmas 2, 3 and 4 with exact accounting; ``"paper"`` prints the paper's
 sigma, in the paper's form ``phi((y - y')<w, x - x'>)``, and lets the certificate say what that noise really gives.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
+import numbers
+from collections.abc import Sequence
+from dataclasses import replace
 
 from entrenous.engine.phases import Descent
 from entrenous.engine.plan import Plan
+from entrenous.errors import AssumptionError, InputError
 from entrenous.parts.problem import Form, Problem
 from entrenous.planners.assumptions import (
+    need_bounded_domain,
     need_bounded_slopes,
+    need_convex,
     need_gaussian,
     need_smooth,
     need_strong_convexity,
@@ -22,9 +29,16 @@ from entrenous.planners.registry import Algorithm, register, unit_radius
 from entrenous.planners.twin import non_private_twin
 from entrenous.privacy.budget import Budget
 from entrenous.privacy.mechanisms import Mechanism, calibrated
-from entrenous.privacy.sensitivity import all_pairs_gradient_sensitivity, strongly_convex_descent_sensitivity
+from entrenous.privacy.sensitivity import (
+    all_pairs_gradient_sensitivity,
+    convex_descent_sensitivity,
+    strongly_convex_descent_sensitivity,
+)
 
 CITATION = "Xue et al. 2021"
+
+_FEWEST_STEPS, _MOST_STEPS = 10, 1000
+"""Of dpgdc: an average needs some iterates, and more than a thousand full gradients buy nothing."""
 
 
 def _in_papers_form(problem: Problem, calibration: str, form: Form | None) -> Problem:
@@ -32,6 +46,19 @@ def _in_papers_form(problem: Problem, calibration: str, form: Form | None) -> Pr
     if form is None:
         form = "label-difference" if calibration == "paper" and problem.task == "auc" else problem.form
     return problem.in_form(form)
+
+
+def _printed(budget: Budget, sensitivity: float, lemma: str, reach: float, dimension: int) -> Mechanism:
+    """The paper's output noise for what it takes as the sensitivity: `reach`.
+
+    ``sqrt(2 ln(1.25/delta)) reach/eps``, or for pure privacy Laplace of ``sqrt(p) reach/eps`` per coordinate.
+    """
+    if budget.is_pure:
+        root_p = math.sqrt(dimension)
+        scale = root_p * reach / budget.epsilon
+        return Mechanism("laplace", sensitivity, lemma, scale=scale, l1_sensitivity=root_p * sensitivity)
+    classical = math.sqrt(2.0 * math.log(1.25 / budget.delta))
+    return Mechanism("gaussian", sensitivity, lemma, sigma=classical * reach / budget.epsilon)
 
 
 def dpgdsc(
@@ -55,6 +82,7 @@ def dpgdsc(
     'l2-laplace'
     """
     problem = _in_papers_form(problem, calibration, form)
+    need_convex("dpgdsc", problem)
     need_strong_convexity("dpgdsc", problem, "dpgdc2 or noisy-gd")
     need_smooth("dpgdsc", problem, "dpgdc2 or noisy-gd")
     if not budget.is_private:
@@ -73,14 +101,8 @@ def dpgdsc(
     )
     if calibration == "tight":
         noise = calibrated(budget, sensitivity, "Lemma 3")
-    elif budget.is_pure:
-        root_p = math.sqrt(problem.dimension)
-        scale = 8.0 * problem.lipschitz * root_p / (alpha * n * budget.epsilon)
-        noise = Mechanism("laplace", sensitivity, "Lemma 3", scale=scale, l1_sensitivity=root_p * sensitivity)
     else:
-        classical = math.sqrt(2.0 * math.log(1.25 / budget.delta))
-        sigma = 8.0 * classical * problem.lipschitz / (alpha * n * budget.epsilon)
-        noise = Mechanism("gaussian", sensitivity, "Lemma 3", sigma=sigma)
+        noise = _printed(budget, sensitivity, "Lemma 3", 8.0 * problem.lipschitz / (alpha * n), problem.dimension)
     return Plan(
         "dpgdsc",
         CITATION,
@@ -91,6 +113,66 @@ def dpgdsc(
         mechanisms=(noise,),
         calibration=calibration,
         public={"steps": steps, "step_size": step_size},
+    )
+
+
+def dpgdc(
+    problem: Problem,
+    budget: Budget,
+    n: int,
+    *,
+    max_iter: int | None = None,
+    calibration: str = "tight",
+    form: Form | None = None,
+) -> Plan:
+    """DPGDC (the full version's appendix): full-batch descent, average of ``w_1..w_T``, noise on the average.
+
+    Lemma 4: the average moves at most ``eta D_full (T + 1)/2`` for ``eta <= 2/L``; the paper prints ``4 G T eta/n``.
+    Noise and progress both grow with the length ``s = eta T`` of the walk: the bound ``C^2/(2s)`` on what descent
+    leaves undone and ``G D_full s/2`` times the noise's norm per unit of sensitivity balance at
+    ``s = C/sqrt(G D_full norm)``, all of it public. T is the fewest steps of at most ``1/L`` that walk that far,
+    between 10 and 1000. Cost: T gradients over all pairs. Needs a smooth convex surrogate; pure or approximate privacy.
+
+    >>> import entrenous as en
+    >>> plan = en.plan("dpgdc", n=1000, n_features=5, epsilon=1.0, delta=0)
+    >>> plan.mechanisms[0].kind, plan.mechanisms[0].lemma
+    ('l2-laplace', 'Lemma 4')
+    """
+    problem = _in_papers_form(problem, calibration, form)
+    need_convex("dpgdc", problem)
+    need_smooth("dpgdc", problem, "dpgdc2 or noisy-gd")
+    if not budget.is_private:
+        return non_private_twin("dpgdc", CITATION, problem, n, max_iter)
+    need_bounded_domain("dpgdc", problem)
+    gradient_sensitivity = all_pairs_gradient_sensitivity(problem, n)
+    # The paper knows the smoothness of one ordered pair; over all pairs it is smaller, so the steps can be longer.
+    smoothness = (problem.ordered_smoothness if calibration == "paper" else problem.full_smoothness(n)) + problem.ridge
+    unit_noise = calibrated(budget, 1.0, "Lemma 4").rms(problem.dimension) * math.sqrt(problem.dimension)
+    walk = problem.domain.radius / math.sqrt(problem.lipschitz * gradient_sensitivity * unit_noise)
+    steps = steps_from(max_iter, min(_MOST_STEPS, max(_FEWEST_STEPS, math.ceil(walk * smoothness))))
+    step_size = min(2.0 / smoothness if smoothness > 0.0 else math.inf, walk / steps)
+    sensitivity = convex_descent_sensitivity(
+        gradient_sensitivity,
+        smoothness=problem.full_smoothness(n) + problem.ridge,
+        step_size=step_size,
+        steps=steps,
+        average_from=1,
+    )
+    if calibration == "tight":
+        noise = calibrated(budget, sensitivity, "Lemma 4")
+    else:
+        reach = 4.0 * problem.lipschitz * steps * step_size / n
+        noise = _printed(budget, sensitivity, "Lemma 4", reach, problem.dimension)
+    return Plan(
+        "dpgdc",
+        CITATION,
+        problem,
+        budget,
+        n,
+        phases=(Descent(steps, step_size, average_from=1, output_noise=noise),),
+        mechanisms=(noise,),
+        calibration=calibration,
+        public={"steps": steps, "step_size": step_size, "average_from": 1},
     )
 
 
@@ -116,9 +198,11 @@ def dpgdc2(
     (1000, 'Lemma 2')
     """
     problem = _in_papers_form(problem, calibration, form)
+    need_convex("dpgdc2", problem)
     if not budget.is_private:
         return non_private_twin("dpgdc2", CITATION, problem, n, max_iter)
     need_gaussian("dpgdc2", budget)
+    need_bounded_domain("dpgdc2", problem)
     need_bounded_slopes("dpgdc2", problem)
     log_term = math.log(1.0 / budget.delta)
     affordable = n**2 * budget.epsilon**2 / (problem.dimension * log_term)
@@ -143,6 +227,108 @@ def dpgdc2(
     )
 
 
+def epochs(n: int) -> tuple[tuple[int, int], ...]:
+    """The parts of Algorithm 3 as slices of the records' order: ``k = floor(log2 n)``, ``n_i = floor(n/2^i)``.
+
+    The last part takes all that is left. Every part has a pair, whatever n is: ``n >= 2^k``, so ``n_i >= 2`` for
+    ``i < k``, and ``n/2^(k-1) >= 2`` or more is left for the last.
+    """
+    cuts = [0]
+    for i in range(1, n.bit_length() - 1):
+        cuts.append(cuts[-1] + n // 2**i)
+    cuts.append(n)
+    return tuple(itertools.pairwise(cuts))
+
+
+def dpegd(
+    problem: Problem,
+    budget: Budget,
+    n: int,
+    *,
+    index_seed: int,
+    max_iter: int | None = None,
+    calibration: str = "tight",
+    form: Form | None = None,
+    step_size: float | None = None,
+) -> Plan:
+    """Algorithm 3 (DPEGD): epochs of descent on disjoint, halving parts of the records, noise on each average.
+
+    Part i of ``floor(log2 n)`` has ``n_i = floor(n/2^i)`` records (the last one all that is left). It takes n_i steps
+    (`max_iter` steps, if given) of ``eta/4^i`` from the noised and projected result of the part before it.
+    ``eta = (C/G) min(4/sqrt(n), eps/sqrt(p log(1/delta)))``, for pure privacy with ``eps/p`` (Theorem 3), or
+    `step_size`. Each record is in one part and the parts are drawn without looking at the records, so every part
+    spends the whole budget (``docs/proofs.md``, "Disjoint phases"), on Lemma 4 with n_i in place of n. Cost: ``n^3/14``
+    pair gradients. Needs a smooth convex surrogate; pure or approximate privacy.
+
+    >>> import entrenous as en
+    >>> plan = en.plan("dpegd", n=1000, n_features=5, epsilon=1.0, delta=1e-6)
+    >>> len(plan.phases), plan.mechanisms[0].scope, round(plan.epsilon, 6)
+    (9, 'disjoint phase 1', 1.0)
+    """
+    problem = _in_papers_form(problem, calibration, form)
+    need_convex("dpegd", problem)
+    need_smooth("dpegd", problem, "dpgdc2 or noisy-gd")
+    if not budget.is_private:
+        return non_private_twin("dpegd", CITATION, problem, n, max_iter)
+    need_bounded_domain("dpegd", problem)
+    shares = epochs(n)
+    if step_size is None:
+        if budget.is_pure:
+            affordable = budget.epsilon / problem.dimension
+        else:
+            affordable = budget.epsilon / math.sqrt(problem.dimension * math.log(1.0 / budget.delta))
+        step_size = problem.domain.radius / problem.lipschitz * min(4.0 / math.sqrt(n), affordable)
+    elif isinstance(step_size, bool) or not isinstance(step_size, numbers.Real) or not 0.0 < step_size < math.inf:
+        raise InputError("step_size must be a number > 0", repr(step_size), "None is the rule of Theorem 3.")
+    _need_short_steps(problem, float(step_size), shares)
+    phases: list[Descent] = []
+    for i, (start, stop) in enumerate(shares, start=1):
+        records = stop - start
+        steps, eta = steps_from(max_iter, records), float(step_size) / 4.0**i
+        sensitivity = convex_descent_sensitivity(
+            all_pairs_gradient_sensitivity(problem, records),
+            smoothness=problem.full_smoothness(records) + problem.ridge,
+            step_size=eta,
+            steps=steps,
+            average_from=1,
+        )
+        if calibration == "tight":
+            noise = calibrated(budget, sensitivity, "Lemma 4")
+        else:
+            noise = _printed(budget, sensitivity, "Lemma 4", 4.0 * problem.lipschitz * eta, problem.dimension)
+        noise = replace(noise, scope=f"disjoint phase {i}")
+        phases.append(Descent(steps, eta, average_from=1, output_noise=noise, share=(start, stop)))
+    return Plan(
+        "dpegd",
+        CITATION,
+        problem,
+        budget,
+        n,
+        phases=tuple(phases),
+        mechanisms=tuple(phase.output_noise for phase in phases if phase.output_noise is not None),
+        calibration=calibration,
+        public={
+            "phases": tuple(
+                {"records": stop - start, "steps": phase.steps, "step_size": phase.step_size, "average_from": 1}
+                for phase, (start, stop) in zip(phases, shares, strict=True)
+            )
+        },
+        index_seed=index_seed,
+    )
+
+
+def _need_short_steps(problem: Problem, step_size: float, shares: Sequence[tuple[int, int]]) -> None:
+    """``eta/4^i <= 2/L`` on every part; else the error states the largest eta for which that is so."""
+    smoothness = [problem.full_smoothness(stop - start) + problem.ridge for start, stop in shares]
+    largest = min((4.0**i * 2.0 / each for i, each in enumerate(smoothness, start=1) if each > 0.0), default=math.inf)
+    if step_size > largest:
+        raise AssumptionError(
+            f"dpegd needs steps of at most 2/L on every part: eta <= {largest:.6g}",
+            f"eta = {step_size:.6g}",
+            f"Set options={{'step_size': {largest * (1.0 - 1e-5):.6g}}} or less, or a smaller radius.",
+        )
+
+
 register(
     Algorithm(
         "dpgdsc",
@@ -161,6 +347,22 @@ register(
 )
 register(
     Algorithm(
+        "dpgdc",
+        dpgdc,
+        CITATION,
+        summary="descent over all pairs, averaged, noise on the result",
+        tasks=("auc",),
+        privacy=("pure", "approximate", "none"),
+        needs=("smooth", "convex"),
+        cost="10 to 1000 full gradients",
+        calibrations=("tight", "paper"),
+        surrogates=None,
+        default_surrogate="logistic",
+        default_radius=unit_radius,
+    )
+)
+register(
+    Algorithm(
         "dpgdc2",
         dpgdc2,
         CITATION,
@@ -169,6 +371,22 @@ register(
         privacy=("approximate", "none"),
         needs=("convex",),
         cost="up to n full gradients",
+        calibrations=("tight", "paper"),
+        surrogates=None,
+        default_surrogate="logistic",
+        default_radius=unit_radius,
+    )
+)
+register(
+    Algorithm(
+        "dpegd",
+        dpegd,
+        CITATION,
+        summary="epochs of descent on disjoint halving parts, noise on each result",
+        tasks=("auc",),
+        privacy=("pure", "approximate", "none"),
+        needs=("smooth", "convex"),
+        cost="n/2 gradients over n/2 records, then halves",
         calibrations=("tight", "paper"),
         surrogates=None,
         default_surrogate="logistic",

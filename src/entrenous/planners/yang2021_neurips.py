@@ -14,7 +14,7 @@ from entrenous.engine.streaming import Streaming
 from entrenous.errors import AssumptionError, InputError
 from entrenous.parts.problem import Problem
 from entrenous.parts.streams import Stream
-from entrenous.planners.assumptions import need_bounded_slopes, need_gaussian, need_smooth, steps_from
+from entrenous.planners.assumptions import need_bounded_slopes, need_convex, need_gaussian, need_smooth, steps_from
 from entrenous.planners.registry import Algorithm, register, unit_radius
 from entrenous.planners.streams import largest_step, step_from, streaming_plan
 from entrenous.privacy.budget import Budget
@@ -102,6 +102,7 @@ def dp_localized_sgd(
     (8, 'disjoint phase 1')
     """
     need_smooth("dp-localized-sgd", problem, "sgd-previous or dp-sgd-output")
+    need_convex("dp-localized-sgd", problem)
     need_bounded_slopes("dp-localized-sgd", problem)
     if budget.is_private:
         need_gaussian("dp-localized-sgd", budget)
@@ -136,7 +137,7 @@ def dp_localized_sgd(
                 noise = Mechanism("gaussian", sensitivity, lemma, sigma=sigma, scope=scope)
             mechanisms.append(noise)
         phases.append(Streaming(stream, index_seed, k, (start, start + size), noise))
-        described.append({"phase": k, "records": size, **asdict(stream)})
+        described.append({"records": size, "phase": k, "index_seed": index_seed, "stream": asdict(stream)})
         start += size
     return Plan(
         "dp-localized-sgd",
@@ -147,7 +148,7 @@ def dp_localized_sgd(
         phases=tuple(phases),
         mechanisms=tuple(mechanisms),
         calibration=calibration,
-        public={"streams": tuple(described)},
+        public={"phases": tuple(described)},
         index_seed=index_seed,
     )
 

@@ -48,6 +48,18 @@ def _three_positive(thing: Any) -> bool:
     return isinstance(thing, list | tuple) and len(thing) == 3 and all(_positive(part) for part in thing)
 
 
+def _phases(thing: Any) -> bool:
+    return isinstance(thing, list | tuple) and len(thing) > 0 and all(map(_phase, thing))
+
+
+def _phase(thing: Any) -> bool:
+    return (
+        isinstance(thing, Mapping)
+        and _whole(2)(thing.get("records"))
+        and all(rule(thing[name]) for name, rule in _PUBLIC.items() if name in thing)
+    )
+
+
 def _list_of_text(thing: Any) -> bool:
     return isinstance(thing, list | tuple) and all(isinstance(line, str) for line in thing)
 
@@ -103,9 +115,12 @@ _PUBLIC: dict[str, Rule] = {
     "n_features": _whole(1),
     "steps": _whole(1),
     "step_size": _positive,
+    "average_from": _whole(0),
     "weights": _three_positive,
+    "phases": _phases,
 }
-"""Planners may add other public numbers; these are the ones a lemma is recomputed from."""
+"""Planners may add other public numbers; these are the ones a lemma is recomputed from. Disjoint phases state
+their own, one mapping each, with the number of their records."""
 
 
 def check_fields(content: Any, schema: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from entrenous.errors import EntrenousError, PrivacyError
+from entrenous.errors import AssumptionError, EntrenousError, PrivacyError
 from entrenous.parts.feature_domains import INTERNAL_DIAMETER
 from entrenous.parts.parameter_domains import FrobeniusPSD, L2Ball, ParameterDomain, WholeSpace
 from entrenous.parts.problem import Problem
@@ -23,14 +23,20 @@ from entrenous.privacy.stream_bounds import stream_sensitivity
 _RELATIVE = 1e-9
 """Rounding allowed between what is written and what is recomputed."""
 
-Recomputation = Callable[[Problem, int, Mapping[str, Any], str], float]
+Recomputation = Callable[[Problem, int, Mapping[str, Any]], float]
 
 
-def _lemma_2(problem: Problem, n: int, public: Mapping[str, Any], scope: str) -> float:
+def _need_convex(problem: Problem) -> None:
+    if not problem.surrogate.convex:
+        raise AssumptionError("output noise needs a convex surrogate", str(problem.surrogate), "Do not rely on it.")
+
+
+def _lemma_2(problem: Problem, n: int, public: Mapping[str, Any]) -> float:
     return sensitivity.all_pairs_gradient_sensitivity(problem, n)
 
 
-def _lemma_3(problem: Problem, n: int, public: Mapping[str, Any], scope: str) -> float:
+def _lemma_3(problem: Problem, n: int, public: Mapping[str, Any]) -> float:
+    _need_convex(problem)
     return sensitivity.strongly_convex_descent_sensitivity(
         sensitivity.all_pairs_gradient_sensitivity(problem, n),
         strong_convexity=problem.strong_convexity,
@@ -40,30 +46,31 @@ def _lemma_3(problem: Problem, n: int, public: Mapping[str, Any], scope: str) ->
     )
 
 
-def _lemma_8(problem: Problem, n: int, public: Mapping[str, Any], scope: str) -> float:
+def _lemma_4(problem: Problem, n: int, public: Mapping[str, Any]) -> float:
+    _need_convex(problem)
+    return sensitivity.convex_descent_sensitivity(
+        sensitivity.all_pairs_gradient_sensitivity(problem, n),
+        smoothness=problem.full_smoothness(n) + problem.ridge,
+        step_size=public["step_size"],
+        steps=public["steps"],
+        average_from=public["average_from"],
+    )
+
+
+def _lemma_8(problem: Problem, n: int, public: Mapping[str, Any]) -> float:
     a, b, c = public["weights"]
     return sensitivity.class_moments_sensitivity(problem.diameter / 2.0, (a, b, c))
 
 
-def _streams(problem: Problem, n: int, public: Mapping[str, Any], scope: str) -> float:
-    # A mechanism of scope "disjoint phase k" belongs to the stream of phase k; "all" to the only one.
-    phase = 1 if scope == "all" else int(scope.removeprefix("disjoint phase "))
-    stated = next(dict(stream) for stream in public["streams"] if stream["phase"] == phase)
-    records = stated.pop("records")
-    del stated["phase"]
-    used = sum(stream["records"] for stream in public["streams"])
-    if (
-        (scope == "all" and records != n)
-        or used > n
-        or len({s["phase"] for s in public["streams"]}) < len(public["streams"])
-    ):
-        raise ValueError(f"streams over {used} of {n} records")
-    return stream_sensitivity(Stream(**stated), problem, records, public["index_seed"], phase)[0]
+def _streams(problem: Problem, n: int, public: Mapping[str, Any]) -> float:
+    _need_convex(problem)
+    return stream_sensitivity(Stream(**public["stream"]), problem, n, public["index_seed"], public["phase"])[0]
 
 
 RECOMPUTATIONS: dict[str, Recomputation] = {
     "Lemma 2": _lemma_2,
     "Lemma 3": _lemma_3,
+    "Lemma 4": _lemma_4,
     "Lemma 5": _streams,
     "Lemma 6": _streams,
     "Lemma 8": _lemma_8,
@@ -85,6 +92,9 @@ def verify(certificate: PrivacyCertificate) -> Verification:
         if written is not None and true > written * (1.0 + _RELATIVE) + _RELATIVE:
             raise _false(f"slope {name}", f">= {true:.9g}", f"{written:.9g}")
     checks.append(f"slopes of {certificate.problem['surrogate']} on the reachable margins")
+    phases = _disjoint_phases(certificate)
+    if phases:
+        checks.append(f"{len(phases)} disjoint phases of {sum(p['records'] for p in phases)} records in all")
     on_trust: list[str] = []
     for mechanism in certificate.mechanisms:
         recompute = RECOMPUTATIONS.get(mechanism.lemma)
@@ -101,20 +111,45 @@ def verify(certificate: PrivacyCertificate) -> Verification:
     return Verification(epsilon, tuple(checks), tuple(on_trust))
 
 
+def _disjoint_phases(certificate: PrivacyCertificate) -> tuple[Mapping[str, Any], ...]:
+    """The phases that the certificate states; raise unless they are disjoint and each of them is priced.
+
+    A scope without stated phases is an error only for a lemma that has to be recomputed on it.
+    """
+    phases = tuple(certificate.public.get("phases", ()))
+    records = sum(phase["records"] for phase in phases)
+    if records > certificate.n:
+        raise _false("number of records in disjoint phases", f"<= {certificate.n}", str(records))
+    priced = {m.scope for m in certificate.mechanisms} - {"all"}
+    expected = {f"disjoint phase {k}" for k in range(1, len(phases) + 1)}
+    if phases and priced != expected:
+        raise _false("list of priced phases", ", ".join(sorted(expected)), ", ".join(sorted(priced)) or "none")
+    return phases
+
+
+def _on_its_records(certificate: PrivacyCertificate, mechanism: Mechanism) -> tuple[int, Mapping[str, Any]]:
+    """How many records a mechanism sees, and the public numbers of its phase."""
+    if mechanism.scope == "all":
+        return certificate.n, certificate.public
+    phase = certificate.public["phases"][int(mechanism.scope.rsplit(" ", 1)[1]) - 1]
+    return phase["records"], phase
+
+
 def _recomputed(
     recompute: Recomputation, problem: Problem, certificate: PrivacyCertificate, mechanism: Mechanism
 ) -> float:
     """The lemma's sensitivity; raise when it is larger than what the mechanism was calibrated to."""
     try:
-        true = recompute(problem, certificate.n, certificate.public, mechanism.scope)
-    except (KeyError, TypeError, ValueError, StopIteration) as error:
+        n, public = _on_its_records(certificate, mechanism)
+        true = recompute(problem, n, public)
+    except (LookupError, TypeError, ValueError) as error:
         raise PrivacyError(
             f"{mechanism.lemma} needs its public numbers in the certificate", str(error), "Do not rely on it."
         ) from error
     if true > mechanism.l2_sensitivity * (1.0 + _RELATIVE):
         raise _false(f"sensitivity ({mechanism.lemma})", f">= {true:.9g}", f"{mechanism.l2_sensitivity:.9g}")
-    if mechanism.lemma == "Lemma 2" and mechanism.count < certificate.public.get("steps", 1):
-        raise _false("count", f">= {certificate.public['steps']}, one noisy gradient per step", str(mechanism.count))
+    if mechanism.lemma == "Lemma 2" and mechanism.count < public.get("steps", 1):
+        raise _false("count", f">= {public['steps']}, one noisy gradient per step", str(mechanism.count))
     if mechanism.l1_sensitivity is not None:
         # ||z||_1 <= sqrt(p) ||z||_2
         true_l1 = true * problem.dimension**0.5
