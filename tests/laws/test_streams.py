@@ -17,7 +17,7 @@ from entrenous.parts.problem import Problem
 from entrenous.parts.scores import ErrorDifference, LinearDifference, Mahalanobis
 from entrenous.parts.streams import Stream
 from entrenous.parts.surrogates import Hinge, Logistic, QNormLoss, SmoothedHinge, Square
-from entrenous.privacy.realised_path import nonsmooth_exposure, smooth_exposure
+from entrenous.privacy.realised_path import Contraction, contracting_exposure, nonsmooth_exposure, smooth_exposure
 from entrenous.privacy.sensitivity import smooth_stream_sensitivity
 from entrenous.privacy.stream_bounds import stream_sensitivity
 
@@ -38,6 +38,18 @@ STREAMS = [
     Stream(5, 0.4, order="arrival"),
     Stream(10, 0.3, order="random-pairs", average="before"),
 ]
+STRONG = [
+    Stream(5, 4.0, order="arrival", buffer=None, average="all", schedule="huai", warmup=1),
+    Stream(4, 4.0, order="arrival", buffer=None, average="last", schedule="huai", warmup=2, release="every iterate"),
+    Stream(12, 4.0, schedule="inverse", average="before"),
+    Stream(12, 4.0, order="random-pairs", schedule="inverse", average="last"),
+]
+RIDGED = [
+    Problem(LinearDifference(), Logistic(), L2Ball(1.0), 2, ridge=0.5),
+    Problem(LinearDifference(), Hinge(), L2Ball(1.0), 2, ridge=0.5),
+    Problem(LinearDifference(), SmoothedHinge(0.1), L2Ball(1.0), 2, ridge=0.5, form="label-difference"),
+    Problem(Mahalanobis(), Logistic(), FrobeniusPSD(1.0), 2, ridge=0.5),
+]
 
 
 def named(problem):
@@ -49,11 +61,20 @@ def literal_pairs(stream, n, seed):
     if stream.order == "random-pairs":
         drawn = with_replacement(seed, 1, n, 2 * stream.steps)
         return [[(drawn[t], drawn[stream.steps + t])] for t in range(stream.steps)]
-    order = range(n) if stream.order == "arrival" else with_replacement(seed, 1, n, stream.steps + 1)
+    first = max(1, stream.warmup)
+    order = range(n) if stream.order == "arrival" else with_replacement(seed, 1, n, stream.steps + first)
     return [
         [(order[t], order[s]) for s in range(t) if stream.buffer is None or t - s <= stream.buffer]
-        for t in range(1, stream.steps + 1)
+        for t in range(first, stream.steps + first)
     ]
+
+
+def literal_step(stream, k):
+    """Length of the k-th step, from 1."""
+    t = k + stream.warmup
+    if stream.schedule == "huai":
+        return stream.step_size * (t - 1) / (t * max(1, t - 2))
+    return stream.step_size / (t + 1) if stream.schedule == "inverse" else stream.step_size * t**-stream.decay
 
 
 def literal_iterates(problem, stream, X, y, seed):
@@ -73,7 +94,7 @@ def literal_iterates(problem, stream, X, y, seed):
             slope = problem.pair_loss.derivative(problem.score.margin(w, *one))
             gradient += slope[0] * problem.score.feature(*one)[0]
         gradient = gradient / len(pairs) + problem.ridge * w
-        w = problem.domain.project(w - stream.step_size * t**-stream.decay * gradient)
+        w = problem.domain.project(w - literal_step(stream, t) * gradient)
         iterates.append(w)
     return iterates
 
@@ -84,6 +105,8 @@ def literal_output(stream, iterates):
         return iterates[-1]
     if stream.average == "before":
         return np.mean(iterates[:-1], axis=0)
+    if stream.average == "all":
+        return np.sum(iterates, axis=0) / (T + max(1, stream.warmup))
     eta = [stream.step_size * t**-stream.decay for t in range(1, T + 1)]
     return sum(eta[t - 1] * iterates[max(0, t - 2)] for t in range(1, T + 1)) / sum(eta)
 
@@ -93,18 +116,33 @@ def data(rng, problem, n=6):
 
 
 def output(problem, stream, X, y, seed):
+    """What is released: the average, or the whole sequence ``t w_t``."""
     start = problem.domain.project(np.zeros(problem.score.shape(problem.n_features)))
-    pairing = stream.pairing(len(X), seed, 1)
-    return run_stream(problem, X, y, pairing, stream.step_sizes(), stream.weights(), start)[1]
+    pairing, eta = stream.pairing(len(X), seed, 1), stream.step_sizes()
+    if stream.release == "average":
+        return run_stream(problem, X, y, pairing, eta, stream.weights(), start)[1]
+    sequence = []
+    for t in range(1, stream.steps + 1):
+        part = Pairing(pairing.current[:t], pairing.stream, pairing.low[:t], pairing.high[:t])
+        last, _ = run_stream(problem, X, y, part, eta[:t], np.zeros(t + 1), start)
+        sequence.append((t + stream.warmup) * last)
+    return np.array(sequence)
 
 
-@pytest.mark.parametrize("stream", STREAMS, ids=repr)
-@pytest.mark.parametrize("problem", PROBLEMS, ids=named)
+CASES = [(p, s) for p in PROBLEMS for s in STREAMS] + [(p, s) for p in RIDGED for s in STRONG]
+IDS = [f"{named(p)}-{s.order}-{s.buffer}-{s.average}-{s.schedule}" for p, s in CASES]
+
+
+@pytest.mark.parametrize(("problem", "stream"), CASES, ids=IDS)
 def test_the_compiled_loop_is_the_printed_one(problem, stream):
     rng = np.random.default_rng(3)
     for seed in range(5):
         X, y = data(rng, problem)
-        expected = literal_output(stream, literal_iterates(problem, stream, X, y, seed))
+        iterates = literal_iterates(problem, stream, X, y, seed)
+        if stream.release == "average":
+            expected = literal_output(stream, iterates)
+        else:
+            expected = np.array([(t + stream.warmup) * iterates[t] for t in range(1, stream.steps + 1)])
         np.testing.assert_allclose(output(problem, stream, X, y, seed), expected, rtol=1e-10, atol=1e-12)
 
 
@@ -153,7 +191,7 @@ def adversary(problem, stream, rng, bound_of, tries):
     """The largest distance over bound that random adjacent data sets and streams reach."""
     worst = 0.0
     for trial in range(tries):
-        n = int(rng.integers(stream.steps + 1 if stream.order == "arrival" else 2, 9))
+        n = int(rng.integers(stream.steps + max(1, stream.warmup) if stream.order == "arrival" else 2, 9))
         X, y = data(rng, problem, n)
         if trial % 2:
             # Everybody else at one pole and of one class; the replaced record at the other, its label flipped.
@@ -162,7 +200,8 @@ def adversary(problem, stream, rng, bound_of, tries):
         seed = int(rng.integers(2**31))
         bound = bound_of(problem, stream, n, seed)
         first = output(problem, stream, X, y, seed)
-        counts = np.bincount(stream.pairing(n, seed, 1).current, minlength=n)
+        pairing = stream.pairing(n, seed, 1)
+        counts = np.bincount(np.concatenate([pairing.current, pairing.stream]), minlength=n)
         for i in {int(counts.argmax()), int(rng.integers(n))}:
             X2, y2 = X.copy(), y.copy()
             fresh_X, fresh_y = data(rng, problem, 2)
@@ -176,8 +215,7 @@ def true_bound(problem, stream, n, seed):
     return stream_sensitivity(stream, problem, n, seed, 1)[0]
 
 
-@pytest.mark.parametrize("stream", STREAMS, ids=repr)
-@pytest.mark.parametrize("problem", PROBLEMS, ids=named)
+@pytest.mark.parametrize(("problem", "stream"), CASES, ids=IDS)
 def test_streams_keep_their_sensitivity(problem, stream):
     assert adversary(problem, stream, np.random.default_rng(5), true_bound, 60) <= 1.0 + 1e-9
 
@@ -189,7 +227,7 @@ LINEAR = Problem(LinearDifference(), SmoothedHinge(0.2), L2Ball(0.35), 2)
 @pytest.mark.parametrize("stream", [replace(s, step_size=0.01) for s in STREAMS], ids=repr)
 def test_lemma_5_is_attained_where_the_loss_is_linear(stream):
     rng = np.random.default_rng(7)
-    assert adversary(LINEAR, stream, rng, true_bound, 40) >= 0.95
+    assert adversary(LINEAR, stream, rng, true_bound, 150) >= 0.95
     halved = adversary(LINEAR, stream, rng, lambda *a: true_bound(*a) / 2.0, 40)
     assert halved > 1.0, "a halved bound must be caught"
 
@@ -201,6 +239,58 @@ def test_lemma_6_is_caught_when_halved(stream):
     assert stream_sensitivity(stream, problem, 6, 0, 1)[1] == "Lemma 6"
     rng = np.random.default_rng(11)
     assert adversary(problem, stream, rng, lambda *a: true_bound(*a) / 2.0, 200) > 1.0
+
+
+@pytest.mark.parametrize("stream", STRONG, ids=repr)
+def test_lemma_10_is_caught_when_halved(stream):
+    """A straight-line loss and a ridge that keeps the iterates inside the ball."""
+    problem = replace(LINEAR, ridge=4.0)
+    stream = replace(stream, step_size=0.5)
+    rng = np.random.default_rng(13)
+    assert true_bound(problem, stream, 8, 0) > 0
+    assert adversary(problem, stream, rng, true_bound, 60) <= 1.0 + 1e-9
+    assert adversary(problem, stream, rng, lambda *a: true_bound(*a) / 2.0, 100) > 1.0
+
+
+def slow_contraction(pairing, n, eta, average, sequence, step):
+    """Lemma 10 record by record and step by step."""
+    found = []
+    for i in range(n):
+        r, moved, energy = 0.0, 0.0, 0.0
+        for t in range(1, pairing.steps + 1):
+            here = pairing.current[t - 1]
+            others = pairing.stream[pairing.low[t - 1] : pairing.high[t - 1]]
+            f = sum(other != here and i in (here, other) for other in others) / len(others)
+            if f > 0 or r > 0:
+                e = eta[t - 1]
+                keep = 1 - e * step.strong_convexity
+                rules = [abs(keep) * r + e * (1 - f) * step.drift + e * f * step.jump_across]
+                if keep >= 0:
+                    rules = [math.hypot(keep * r, e * (1 - f) * step.drift) + e * f * step.jump_across]
+                if e <= step.smooth_step:
+                    rules.append(keep * r + e * f * step.jump_same)
+                r = min(*rules, step.diameter) if len(rules) > 1 else min(rules[0], step.diameter)
+            moved += average[t] * r
+            energy += (sequence[t] * r) ** 2
+        found.append(moved + math.sqrt(energy))
+    return max(found)
+
+
+@pytest.mark.parametrize("buffer", [1, 3, None, "pairs", "warm"])
+def test_the_contracting_recursion_is_the_slow_one(buffer):
+    rng = np.random.default_rng(1)
+    for n, steps in ((3, 6), (5, 25), (30, 20)):
+        if buffer == "pairs":
+            pairing = random_pairs(*rng.integers(n, size=(2, steps)))
+        elif buffer == "warm":
+            pairing = Stream(steps, 1.0, buffer=None, warmup=4).pairing(n, 3, 1)
+        else:
+            pairing = with_previous(rng.integers(n, size=steps + 1), buffer)
+        eta = rng.uniform(0.05, 2.5, steps)
+        average, sequence = rng.uniform(0, 1, (2, steps + 1))
+        step = Contraction(1.0, 0.7, *rng.uniform(0.5, 2.0, 3), diameter=3.0)
+        expected = slow_contraction(pairing, n, eta, average, sequence, step)
+        assert contracting_exposure(pairing, n, eta, average, sequence, step) == pytest.approx(expected, rel=1e-12)
 
 
 def test_steps_of_the_all_pairs_smoothness_break_lemma_5():

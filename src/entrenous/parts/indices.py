@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from entrenous.arrays import Codes
+from entrenous.arrays import Array, Codes
 
 
 def permutation(seed: int, n: int) -> Codes:
@@ -20,6 +20,11 @@ def permutation(seed: int, n: int) -> Codes:
 def with_replacement(seed: int, phase: int, n: int, size: int) -> Codes:
     """`size` indices below n, uniform and independent, for a phase counted from 1."""
     return _generator(seed, phase).integers(n, size=size)
+
+
+def uniform(seed: int, phase: int, shape: tuple[int, ...]) -> Array:
+    """Numbers in (0, 1) for a phase counted from 1, independent of its indices."""
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(phase, 1))).random(shape)
 
 
 def _generator(seed: int, key: int) -> np.random.Generator:

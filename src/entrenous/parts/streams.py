@@ -14,7 +14,14 @@ from entrenous.parts.indices import with_replacement
 from entrenous.parts.pairing import Pairing, random_pairs, with_previous
 
 Order = Literal["arrival", "with-replacement", "random-pairs"]
-Average = Literal["delayed", "before", "last"]
+Average = Literal["delayed", "before", "last", "all"]
+Schedule = Literal["power", "inverse", "huai"]
+_WORDS = {
+    "order": ("arrival", "with-replacement", "random-pairs"),
+    "average": ("delayed", "before", "last", "all"),
+    "schedule": ("power", "inverse", "huai"),
+    "release": ("average", "every iterate"),
+}
 
 
 @dataclass(frozen=True)
@@ -22,9 +29,16 @@ class Stream:
     """The public side of a streaming run: enough to draw its pairs, steps and average again.
 
     `order`: records as they come, drawn with replacement, or a fresh random pair at every step. `buffer`: with how many
-    previous records the current one is paired (``None``: all). Step sizes are ``step_size * t^-decay``. `average`:
-    ``"delayed"`` is ``sum_t eta_t w_{t-2} / sum_t eta_t`` (Yang et al., NeurIPS 2021), ``"before"`` the mean of the
-    iterates at which gradients were taken, ``"last"`` the last iterate.
+    previous records the current one is paired (``None``: all). `warmup`: so many records only fill the buffer, while
+    the parameter is at public random points (Huai et al. 2020).
+
+    `schedule`: ``"power"`` is ``step_size * t^-decay``; ``"inverse"`` is ``step_size/(t + 1)`` and ``"huai"``
+    ``step_size (t - 1)/(t (t - 2))`` with t counting the records, both with `step_size` = 2/(strong convexity).
+
+    `average`: ``"delayed"`` is ``sum_t eta_t w_{t-2} / sum_t eta_t`` (Yang et al., NeurIPS 2021), ``"before"`` the mean
+    of the iterates at which gradients were taken, ``"last"`` the last one, ``"all"`` the mean of all, warm-up included.
+
+    `release`: the average once, or every iterate as it comes, the one of record t with noise divided by t.
     """
 
     steps: int
@@ -33,16 +47,18 @@ class Stream:
     buffer: int | None = 1
     decay: float = 0.0
     average: Average = "delayed"
+    schedule: Schedule = "power"
+    warmup: int = 0
+    release: Literal["average", "every iterate"] = "average"
 
     def __post_init__(self) -> None:
-        known = self.order in ("arrival", "with-replacement", "random-pairs") and self.average in (
-            "delayed",
-            "before",
-            "last",
+        words = all(getattr(self, name) in allowed for name, allowed in _WORDS.items())
+        whole = all(
+            isinstance(number, int) and not isinstance(number, bool) and number >= least
+            for number, least in ((self.steps, 0 if self.warmup else 1), (self.buffer or 1, 1), (self.warmup, 0))
         )
-        whole = all(isinstance(k, int) and not isinstance(k, bool) and k >= 1 for k in (self.steps, self.buffer or 1))
-        sizes = self.step_size > 0.0 and 0.0 <= self.decay < math.inf and math.isfinite(self.step_size)
-        if not (known and whole and sizes):
+        sizes = 0.0 < self.step_size < math.inf and 0.0 <= self.decay < math.inf
+        if not (words and whole and sizes):
             raise InputError("a stream needs positive steps, step size and buffer", repr(self.__dict__), "Check them.")
 
     def pairing(self, n: int, seed: int, phase: int) -> Pairing:
@@ -50,19 +66,32 @@ class Stream:
         if self.order == "random-pairs":
             first, second = with_replacement(seed, phase, n, 2 * self.steps).reshape(2, -1)
             return random_pairs(first, second)
-        if self.order == "arrival":
-            return with_previous(np.arange(self.steps + 1), self.buffer)
-        return with_previous(with_replacement(seed, phase, n, self.steps + 1), self.buffer)
+        seen = self.steps + max(1, self.warmup)
+        order = np.arange(seen) if self.order == "arrival" else with_replacement(seed, phase, n, seen)
+        pairing = with_previous(order, self.buffer)
+        skipped = pairing.steps - self.steps
+        return Pairing(pairing.current[skipped:], order, pairing.low[skipped:], pairing.high[skipped:])
+
+    def turns(self) -> Array:
+        """Which record, counted from 1, each step is about."""
+        return np.arange(1, self.steps + 1, dtype=float) + self.warmup
 
     def step_sizes(self) -> Array:
         """``eta_1..eta_T``."""
-        return self.step_size * np.arange(1, self.steps + 1, dtype=float) ** -self.decay
+        t = self.turns()
+        if self.schedule == "huai":
+            return self.step_size * (t - 1.0) / (t * np.maximum(t - 2.0, 1.0))
+        if self.schedule == "inverse":
+            return self.step_size / (t + 1.0)
+        return self.step_size * t**-self.decay
 
     def weights(self) -> Array:
-        """Shares ``a_0..a_T`` of the iterates ``w_0..w_T`` in the output."""
+        """Shares ``a_0..a_T`` of the iterates ``w_0..w_T`` in the output (what is missing from 1 is the warm-up's)."""
         shares = np.zeros(self.steps + 1)
         if self.average == "last":
             shares[-1] = 1.0
+        elif self.average == "all":
+            shares[:] = 1.0 / (self.steps + max(1, self.warmup))
         elif self.average == "before":
             shares[:-1] = 1.0 / self.steps
         else:
@@ -77,5 +106,5 @@ class Stream:
         """Pairs over all steps."""
         if self.order == "random-pairs":
             return self.steps
-        sizes = np.arange(1, self.steps + 1)
-        return int((sizes if self.buffer is None else np.minimum(sizes, self.buffer)).sum())
+        before = np.arange(1, self.steps + 1) + max(0, self.warmup - 1)
+        return int((before if self.buffer is None else np.minimum(before, self.buffer)).sum())

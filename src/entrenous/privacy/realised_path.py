@@ -8,6 +8,7 @@ meets all before it.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from numba import njit
@@ -23,7 +24,9 @@ def smooth_exposure(pairing: Pairing, n: int, step_sizes: Array, weights: Array)
     """
     remaining = np.cumsum(weights[::-1])[::-1][1:]
     weighted = step_sizes * remaining
-    if _sees_all_before(pairing):
+    if not pairing.steps:
+        return 0.0
+    if _sees_all_before(pairing) and pairing.steps == len(pairing.stream) - 1:
         return float(_exposure_all_before(pairing.stream, n, weighted).max())
     return float(_exposure(*pairing, n, weighted).max())
 
@@ -33,7 +36,9 @@ def nonsmooth_exposure(pairing: Pairing, n: int, step_sizes: Array, weights: Arr
 
     `drift` is g, how far two runs' gradients of the same pair can be apart; `jump` is D_pair.
     """
-    if _sees_all_before(pairing):
+    if not pairing.steps:
+        return 0.0
+    if _sees_all_before(pairing) and pairing.steps == len(pairing.stream) - 1:
         # Every record is touched at every step after its first turn: listing the touches would take T^2 memory.
         return float(_largest_recursion_all_before(pairing.stream, n, step_sizes, weights, drift, jump))
     starts, steps, shares = _touches(*pairing, n)
@@ -44,8 +49,39 @@ def nonsmooth_exposure(pairing: Pairing, n: int, step_sizes: Array, weights: Arr
     return largest
 
 
+@dataclass(frozen=True)
+class Contraction:
+    """What Lemma 10 knows of a step: strong convexity, the longest smooth step, g, the two D_pair, and the diameter."""
+
+    strong_convexity: float
+    smooth_step: float
+    drift: float
+    jump_same: float
+    jump_across: float
+    diameter: float
+
+
+def contracting_exposure(
+    pairing: Pairing, n: int, step_sizes: Array, linear: Array, quadratic: Array, step: Contraction
+) -> float:
+    """The largest ``sum_s linear_s r_s + sqrt(sum_s (quadratic_s r_s)^2)`` over the records: Lemma 10."""
+    numbers = (
+        step.strong_convexity,
+        step.smooth_step,
+        step.drift,
+        step.jump_same,
+        step.jump_across,
+        step.diameter,
+    )
+    if _sees_all_before(pairing):
+        skipped = len(pairing.stream) - 1 - pairing.steps
+        return float(_contracting_all_before(pairing.stream, skipped, n, step_sizes, linear, quadratic, *numbers))
+    starts, steps, shares = _touches(*pairing, n)
+    return float(_contracting(starts, steps, shares, step_sizes, linear, quadratic, *numbers))
+
+
 def _sees_all_before(pairing: Pairing) -> bool:
-    return bool(pairing.steps and pairing.low[-1] == 0 and len(pairing.stream) == pairing.steps + 1)
+    return bool(pairing.steps > 1 and pairing.low[-1] == 0 and pairing.high[-1] == len(pairing.stream) - 1)
 
 
 @njit(cache=True, error_model="numpy")
@@ -156,4 +192,59 @@ def _largest_recursion_all_before(order, n, eta, weights, drift, jump):  # type:
                 r = math.sqrt(r * r + (step * (1.0 - f) * drift) ** 2) + step * f * jump
                 output += weights[t] * r
         worst = max(worst, output)
+    return worst
+
+
+@njit(cache=True, error_model="numpy")
+def _after_step(r, eta, f, alpha, smooth_step, drift, same, across, diameter):  # type: ignore[no-untyped-def]
+    keep = 1.0 - eta * alpha
+    if keep >= 0.0:
+        moved = math.sqrt((keep * r) ** 2 + (eta * (1.0 - f) * drift) ** 2) + eta * f * across
+    else:
+        moved = -keep * r + eta * (1.0 - f) * drift + eta * f * across
+    if eta <= smooth_step:
+        moved = min(moved, keep * r + eta * f * same)
+    return min(moved, diameter)
+
+
+@njit(cache=True, error_model="numpy")
+def _contracting(  # type: ignore[no-untyped-def]
+    starts, steps, shares, eta, linear, quadratic, alpha, smooth_step, drift, same, across, diameter
+):
+    worst = 0.0
+    for i in range(len(starts) - 1):
+        r, average, energy, k = 0.0, 0.0, 0.0, starts[i]
+        if starts[i] == starts[i + 1]:
+            continue
+        for t in range(steps[k], len(eta) + 1):
+            f = 0.0
+            if k < starts[i + 1] and steps[k] == t:
+                f = min(1.0, shares[k])
+                k += 1
+            r = _after_step(r, eta[t - 1], f, alpha, smooth_step, drift, same, across, diameter)
+            average += linear[t] * r
+            energy += (quadratic[t] * r) ** 2
+        worst = max(worst, average + math.sqrt(energy))
+    return worst
+
+
+@njit(cache=True, error_model="numpy")
+def _contracting_all_before(  # type: ignore[no-untyped-def]
+    order, skipped, n, eta, linear, quadratic, alpha, smooth_step, drift, same, across, diameter
+):
+    worst = 0.0
+    for i in range(n):
+        r, average, energy, count = 0.0, 0.0, 0.0, 0.0
+        for t in range(len(order)):
+            here = order[t] == i
+            if t > skipped:
+                f = (t - count) / t if here else count / t
+                if f > 0.0 or r > 0.0:
+                    s = t - skipped
+                    r = _after_step(r, eta[s - 1], f, alpha, smooth_step, drift, same, across, diameter)
+                    average += linear[s] * r
+                    energy += (quadratic[s] * r) ** 2
+            if here:
+                count += 1.0
+        worst = max(worst, average + math.sqrt(energy))
     return worst

@@ -12,7 +12,7 @@ from entrenous.errors import AssumptionError
 from entrenous.parts.pairing import Pairing
 from entrenous.parts.problem import Problem
 from entrenous.parts.surrogates import Square
-from entrenous.privacy.realised_path import nonsmooth_exposure, smooth_exposure
+from entrenous.privacy.realised_path import Contraction, contracting_exposure, nonsmooth_exposure, smooth_exposure
 
 
 def pair_gradient_sensitivity(problem: Problem, *, same_iterate: bool) -> float:
@@ -101,6 +101,21 @@ def nonsmooth_stream_sensitivity(
     Proof: ``docs/proofs.md``, Lemma 6.
     """
     return nonsmooth_exposure(pairing, n, step_sizes, weights, drift, pair_sensitivity)
+
+
+def strongly_convex_stream_sensitivity(
+    *, step: Contraction, pairing: Pairing, n: int, step_sizes: Array, average: Array, sequence: Array
+) -> float:
+    """Lemma 10: how far strongly convex SGD moves, on the pairs that were drawn: its average, or all of its iterates.
+
+    Every step first shrinks the distance r of two runs by ``1 - eta alpha``: with a smooth surrogate and
+    ``eta <= 2/(L + alpha)`` to ``(1 - eta alpha) r + eta f D_pair``, else to
+    ``sqrt((1 - eta alpha)^2 r^2 + eta^2 (1 - f)^2 g^2) + eta f D_pair``; and r never exceeds the domain's diameter.
+    Returned is the largest ``sum_s average_s r_s + sqrt(sum_s (sequence_s r_s)^2)`` over the records.
+
+    Proof: ``docs/proofs.md``, Lemma 10.
+    """
+    return contracting_exposure(pairing, n, step_sizes, average, sequence, step)
 
 
 def class_moments_sensitivity(radius: float, weights: tuple[float, float, float]) -> float:

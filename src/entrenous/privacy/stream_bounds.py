@@ -1,39 +1,61 @@
-"""How far one record can move what a stream returns: the better of Lemmas 5 and 6."""
+"""How far one record can move what a stream returns: the best of Lemmas 5, 6 and 10 that applies."""
 
 from __future__ import annotations
 
+import numpy as np
+
 from entrenous.parts.problem import Problem
 from entrenous.parts.streams import Stream
+from entrenous.privacy.realised_path import Contraction
 from entrenous.privacy.sensitivity import (
     nonsmooth_stream_sensitivity,
     pair_gradient_sensitivity,
     smooth_stream_sensitivity,
+    strongly_convex_stream_sensitivity,
 )
+
+_RECURSION_STEPS = 4e8
+"""Lemma 10 walks through all steps for every record; beyond this many the other two must do."""
 
 
 def stream_sensitivity(stream: Stream, problem: Problem, n: int, seed: int, phase: int) -> tuple[float, str]:
     """The sensitivity on the pairs that the seed draws among n records, and the lemma that gives it.
 
-    Lemma 6 needs convexity only; where the surrogate is smooth and the steps short, Lemma 5 holds as well, and the
-    smaller bound counts.
+    Lemma 6 needs convexity only; Lemma 5 a smooth surrogate and short steps; Lemma 10 a ridge. The smallest counts. A
+    stream that releases every iterate is priced by Lemma 10 alone, in units of ``t w_t``.
     """
     pairing, eta, weights = stream.pairing(n, seed, phase), stream.step_sizes(), stream.weights()
     share = problem.order_share
     across = share * pair_gradient_sensitivity(problem, same_iterate=False)
+    same = share * pair_gradient_sensitivity(problem, same_iterate=True)
     drift = share * sum(problem.slopes) * problem.score.feature_norm(problem.diameter)
-    bounds = [
-        (
-            nonsmooth_stream_sensitivity(across, drift=drift, pairing=pairing, n=n, step_sizes=eta, weights=weights),
-            "Lemma 6",
-        )
-    ]
     smoothness = problem.ordered_smoothness + problem.ridge
-    if float(eta.max()) * smoothness <= 2.0:
-        same = share * pair_gradient_sensitivity(problem, same_iterate=True)
-        smooth = smooth_stream_sensitivity(
-            same, smoothness=smoothness, pairing=pairing, n=n, step_sizes=eta, weights=weights
+    longest = float(eta.max(initial=0.0))
+    every = stream.release == "every iterate"
+    bounds: list[tuple[float, str]] = []
+    if not every and longest * problem.ridge <= 1.0:
+        rough = nonsmooth_stream_sensitivity(across, drift=drift, pairing=pairing, n=n, step_sizes=eta, weights=weights)
+        bounds.append((rough, "Lemma 6"))
+        if 0.0 < longest * smoothness <= 2.0:
+            smooth = smooth_stream_sensitivity(
+                same, smoothness=smoothness, pairing=pairing, n=n, step_sizes=eta, weights=weights
+            )
+            bounds.append((smooth, "Lemma 5"))
+    if every or (problem.ridge > 0.0 and n * pairing.steps <= _RECURSION_STEPS):
+        step = Contraction(
+            problem.ridge, 2.0 / (smoothness + problem.ridge), drift, same, across, 2.0 * problem.domain.radius
         )
-        bounds.append((smooth, "Lemma 5"))
+        turns = np.concatenate([[0.0], stream.turns()])
+        none = np.zeros_like(weights)
+        moved = strongly_convex_stream_sensitivity(
+            step=step,
+            pairing=pairing,
+            n=n,
+            step_sizes=eta,
+            average=none if every else weights,
+            sequence=turns if every else none,
+        )
+        bounds.append((moved, "Lemma 10"))
     bound, lemma = min(bounds)
     # The average of very short streams is the public start; a mechanism still needs a positive number.
     return max(bound, 1e-12), lemma

@@ -74,6 +74,7 @@ RECOMPUTATIONS: dict[str, Recomputation] = {
     "Lemma 5": _streams,
     "Lemma 6": _streams,
     "Lemma 8": _lemma_8,
+    "Lemma 10": _streams,
 }
 """Lemmas whose sensitivity follows from what a certificate states, the seed of the index stream included."""
 

@@ -1,0 +1,278 @@
+"""Huai, Wang, Miao, Xu, Zhang: Pairwise Learning with Differential Privacy Guarantees. AAAI 2020.
+
+One pass over the records, each paired with all before it, on a strongly convex objective. The first T1 iterates are
+random points that no record influences. ``calibration="paper"`` takes T1 and the noise as printed; taken literally T1
+exceeds n in the published experiments, so that no record is ever used: a warning says so, and
+``options={"warmup": ...}`` caps it.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import asdict, replace
+
+from entrenous.engine.plan import Plan
+from entrenous.engine.streaming import Streaming
+from entrenous.errors import InputError, PrivacyWarning
+from entrenous.parts.problem import Form, Problem
+from entrenous.parts.streams import Stream
+from entrenous.planners.assumptions import (
+    need_bounded_slopes,
+    need_convex,
+    need_gaussian,
+    need_smooth,
+    need_strong_convexity,
+)
+from entrenous.planners.registry import Algorithm, register, unit_radius
+from entrenous.privacy.budget import Budget
+from entrenous.privacy.mechanisms import Mechanism, calibrated
+from entrenous.privacy.stream_bounds import stream_sensitivity
+
+CITATION = "Huai et al. 2020"
+
+LEAST_WARMUP = 7
+"""Steps before this record would be longer than the recursion of the paper allows."""
+
+
+def offpairstrc(
+    problem: Problem,
+    budget: Budget,
+    n: int,
+    *,
+    calibration: str = "tight",
+    form: Form | None = None,
+    warmup: int | None = None,
+    index_seed: int,
+) -> Plan:
+    """OffPairStrC: the mean of all iterates with noise, strongly convex.
+
+    ``eta_t = ((t-1)/(t-2)) 2/(alpha t)``. Tight: Lemma 10, warm-up 7. Printed:
+    ``sigma^2 = 128 G^2 log^2(n) log(1.25/delta)/(alpha^2 n^2 eps^2)``; for pure privacy, which the paper does not
+    treat, Laplace noise ``8 sqrt(p) G log(n)/(alpha n eps)``. Cost: ``n^2/2`` pair gradients. Needs a smooth
+    surrogate and a ridge; pure or approximate privacy.
+
+    >>> import entrenous as en
+    >>> en.plan("offpairstrc", n=500, n_features=5, epsilon=1.0, ridge=0.1).mechanisms[0].lemma
+    'Lemma 10'
+    """
+    need_strong_convexity("offpairstrc", problem, "offpairc")
+    return _offline("offpairstrc", problem, budget, n, calibration, form, warmup, index_seed)
+
+
+def offpairc(
+    problem: Problem,
+    budget: Budget,
+    n: int,
+    *,
+    calibration: str = "tight",
+    form: Form | None = None,
+    warmup: int | None = None,
+    index_seed: int,
+) -> Plan:
+    """OffPairC: offpairstrc on the objective plus a ridge ``alpha = 1/sqrt(n)``, for convex losses.
+
+    The printed constants become ``G + alpha C`` and ``L + alpha``. Cost and needs as offpairstrc, without the ridge.
+
+    >>> import entrenous as en
+    >>> en.plan("offpairc", n=400, n_features=5, epsilon=1.0).problem.ridge
+    0.05
+    """
+    ridged = replace(problem, ridge=problem.ridge + n**-0.5)
+    return _offline("offpairc", ridged, budget, n, calibration, form, warmup, index_seed)
+
+
+def onpairstrc(
+    problem: Problem,
+    budget: Budget,
+    n: int,
+    *,
+    calibration: str = "tight",
+    form: Form | None = None,
+    warmup: int | None = None,
+    index_seed: int,
+) -> Plan:
+    """OnPairStrC: every iterate is released as it comes, with noise of sd ``sigma/t`` on the t-th.
+
+    Tight: Lemma 10 for the whole sequence ``t w_t``, one Gaussian release. Printed:
+    ``sigma_t^2 = 32 G^2 (n - T1)/(alpha^2 t^2 rho)``, ``rho + 2 sqrt(rho log(1/delta)) = eps``. The fitted model is the
+    last iterate. Cost: ``n^2/2`` pair gradients. Needs a smooth surrogate and a ridge; approximate privacy.
+
+    >>> import entrenous as en
+    >>> en.plan("onpairstrc", n=500, n_features=5, epsilon=1.0, ridge=0.1).phases[0].stream.release
+    'every iterate'
+    """
+    need_strong_convexity("onpairstrc", problem, "onpairc")
+    return _online("onpairstrc", problem, budget, n, calibration, form, warmup, index_seed)
+
+
+def onpairc(
+    problem: Problem,
+    budget: Budget,
+    n: int,
+    *,
+    calibration: str = "tight",
+    form: Form | None = None,
+    warmup: int | None = None,
+    index_seed: int,
+) -> Plan:
+    """OnPairC: onpairstrc on the objective plus a ridge ``alpha = n^-1/4``, for convex losses.
+
+    >>> import entrenous as en
+    >>> en.plan("onpairc", n=625, n_features=5, epsilon=1.0).problem.ridge
+    0.2
+    """
+    ridged = replace(problem, ridge=problem.ridge + n**-0.25)
+    return _online("onpairc", ridged, budget, n, calibration, form, warmup, index_seed)
+
+
+def _offline(
+    name: str,
+    problem: Problem,
+    budget: Budget,
+    n: int,
+    calibration: str,
+    form: Form | None,
+    warmup: int | None,
+    seed: int,
+) -> Plan:
+    problem, points, cautions = _prepared(name, problem, n, calibration, form, warmup)
+    alpha = problem.strong_convexity
+    stream = Stream(
+        n - points, 2.0 / alpha, order="arrival", buffer=None, average="all", schedule="huai", warmup=points
+    )
+    noise = None
+    if budget.is_private:
+        sensitivity, lemma = stream_sensitivity(stream, problem, n, seed, 1)
+        scale = 8.0 * _printed_lipschitz(name, problem) * math.log(n) / (alpha * n * budget.epsilon)
+        if calibration == "tight":
+            noise = calibrated(budget, sensitivity, lemma)
+        elif budget.is_pure:
+            root_p = math.sqrt(problem.dimension)
+            noise = Mechanism("laplace", sensitivity, lemma, scale=root_p * scale, l1_sensitivity=root_p * sensitivity)
+        else:
+            sigma = scale * math.sqrt(2.0 * math.log(1.25 / budget.delta))
+            noise = Mechanism("gaussian", sensitivity, lemma, sigma=sigma)
+    return _plan(name, problem, budget, n, calibration, stream, noise, seed, cautions)
+
+
+def _online(
+    name: str,
+    problem: Problem,
+    budget: Budget,
+    n: int,
+    calibration: str,
+    form: Form | None,
+    warmup: int | None,
+    seed: int,
+) -> Plan:
+    problem, points, cautions = _prepared(name, problem, n, calibration, form, warmup)
+    alpha = problem.strong_convexity
+    stream = Stream(
+        n - points,
+        2.0 / alpha,
+        order="arrival",
+        buffer=None,
+        average="last",
+        schedule="huai",
+        warmup=points,
+        release="every iterate",
+    )
+    noise = None
+    if budget.is_private:
+        need_gaussian(name, budget)
+        sensitivity, lemma = stream_sensitivity(stream, problem, n, seed, 1)
+        if calibration == "tight":
+            noise = calibrated(budget, sensitivity, lemma)
+        else:
+            log_term = math.log(1.0 / budget.delta)
+            rho = (math.sqrt(log_term + budget.epsilon) - math.sqrt(log_term)) ** 2
+            # With no step at all one release remains.
+            spread = 32.0 * max(1, n - points) / rho
+            sigma = _printed_lipschitz(name, problem) / alpha * math.sqrt(spread)
+            noise = Mechanism("gaussian", sensitivity, lemma, sigma=sigma)
+    return _plan(name, problem, budget, n, calibration, stream, noise, seed, cautions)
+
+
+def _prepared(
+    name: str, problem: Problem, n: int, calibration: str, form: Form | None, warmup: int | None
+) -> tuple[Problem, int, tuple[str, ...]]:
+    """The problem in its form, the number of warm-up points, and what has to be said about them."""
+    need_convex(name, problem)
+    need_smooth(name, problem, "dp-sgd-output or noisy-gd")
+    need_bounded_slopes(name, problem)
+    if form is None and calibration == "paper" and problem.task == "auc":
+        form = "label-difference"
+    problem = problem.in_form(form or problem.form)
+    if warmup is not None and (isinstance(warmup, bool) or not isinstance(warmup, int) or warmup < 1):
+        raise InputError("warmup must be an int >= 1", repr(warmup), f"{LEAST_WARMUP} is the least the paper allows.")
+    if calibration == "tight":
+        return problem, min(warmup or LEAST_WARMUP, n - 1), ()
+    smoothness = problem.ordered_smoothness + problem.ridge
+    printed = max(math.ceil(16.0 * (smoothness / problem.strong_convexity) ** 2), LEAST_WARMUP)
+    points = printed if warmup is None else min(printed, warmup)
+    if points < n:
+        return problem, points, ()
+    caution = (
+        f"{name} as printed starts with T1 = {points} random points, but there are only n = {n} records: no record is "
+        'used and the model is random. Cap it with options={"warmup": 7}.'
+    )
+    warnings.warn(caution, PrivacyWarning, stacklevel=5)
+    return problem, n, (caution,)
+
+
+def _printed_lipschitz(name: str, problem: Problem) -> float:
+    """G, or ``G + alpha C`` where the algorithm adds the ridge itself."""
+    own_ridge = name in ("offpairc", "onpairc")
+    return problem.lipschitz + (problem.ridge * problem.domain.radius if own_ridge else 0.0)
+
+
+def _plan(
+    name: str,
+    problem: Problem,
+    budget: Budget,
+    n: int,
+    calibration: str,
+    stream: Stream,
+    noise: Mechanism | None,
+    seed: int,
+    cautions: tuple[str, ...],
+) -> Plan:
+    return Plan(
+        name,
+        CITATION,
+        problem,
+        budget,
+        n,
+        phases=(Streaming(stream, seed, 1, None, noise),),
+        mechanisms=() if noise is None else (noise,),
+        calibration=calibration,
+        public={"phase": 1, "stream": asdict(stream)},
+        warnings=cautions,
+        index_seed=seed,
+    )
+
+
+for _name, _planner, _privacy, _needs, _online_too in (
+    ("offpairstrc", offpairstrc, ("pure", "approximate", "none"), ("smooth", "strongly convex"), False),
+    ("offpairc", offpairc, ("pure", "approximate", "none"), ("smooth", "convex"), False),
+    ("onpairstrc", onpairstrc, ("approximate", "none"), ("smooth", "strongly convex"), True),
+    ("onpairc", onpairc, ("approximate", "none"), ("smooth", "convex"), True),
+):
+    register(
+        Algorithm(
+            _name,
+            _planner,
+            CITATION,
+            summary="one pass, each record with all before it, strongly convex",
+            tasks=("auc",),
+            privacy=_privacy,  # type: ignore[arg-type]
+            needs=_needs,
+            cost="n^2/2 pairs",
+            calibrations=("tight", "paper"),
+            surrogates=None,
+            default_surrogate="logistic",
+            default_radius=unit_radius,
+            online=_online_too,
+        )
+    )
