@@ -177,6 +177,15 @@ def test_the_metrics_twin_is_the_constrained_minimiser(domain, surrogate, radius
     assert W[0, 0] == np.abs(W).max()
 
 
+def test_the_metrics_twin_finds_its_step_where_the_loss_starts_as_a_straight_line():
+    """One pair of unlike records: no curvature at zero, then a parabola; the minimiser is known."""
+    ask = {"n": 2, "n_features": 1, "epsilon": None, "ridge": 0.1, "radius": 20.0}
+    plan = en.plan("dpgdc", task="metric", **ask, surrogate="smoothed-hinge(width=0.5)")
+    fitted = plan.run(np.array([[1.0], [-1.0]]), [0, 1])
+    assert fitted.w[0, 0] == pytest.approx(16.0 / 32.1, rel=1e-7)
+    assert fitted.steps < 100
+
+
 def test_a_metric_without_privacy_needs_two_classes():
     X, _ = labelled()
     with pytest.raises(en.InputError, match="two classes or more"):
