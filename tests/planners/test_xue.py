@@ -11,8 +11,9 @@ from oracles import all_pairs
 import entrenous as en
 from entrenous.parts.indices import permutation
 from entrenous.planners.xue2021 import epochs
-from entrenous.privacy.accounting import second_opinion
+from entrenous.privacy.accounting import second_opinion, total_epsilon
 from entrenous.privacy.gaussian_dp import mu_for
+from entrenous.privacy.mechanisms import Mechanism
 from entrenous.privacy.noise import noise_from
 
 BALL = en.FeatureBall(radius=1.0)
@@ -175,6 +176,27 @@ def test_lemma_1_of_the_paper_is_loose():
     assert auc == pytest.approx(G / (0.5 * 300), rel=1e-9)
     printed = en.plan("dpgdsc", **ask, **form, calibration="paper").mechanisms[0].sigma
     assert printed / math.sqrt(2 * math.log(1.25e6)) == pytest.approx(8 * auc, rel=1e-9)
+
+
+def test_the_noise_of_table_4_drowns_the_unit_ball():
+    """DPGDSC at n = 256, eps = 1, delta = 1/n, ridge 1e-3: sigma above 400, where Table 4 reports 64 %."""
+    with pytest.warns(en.PrivacyWarning, match="1/n"):
+        plan = en.plan("dpgdsc", n=256, n_features=8, epsilon=1.0, delta=1 / 256, ridge=1e-3, calibration="paper")
+    # 425 with G = 4, the supremum over all radii; 417 with the constant of the unit ball.
+    assert plan.mechanisms[0].sigma == pytest.approx(425 * G_LABEL_DIFFERENCE / 4, rel=2e-3)
+
+
+@pytest.mark.parametrize(("delta", "crossing"), [(1e-5, 8.4), (1 / 256, 7.0)])
+def test_the_classical_gaussian_overpays_far_beyond_its_proof_and_then_underpays(delta, crossing):
+    """Proved for eps <= 1; the exact price of its noise stays below the claim until the crossing."""
+
+    def real(epsilon):
+        sigma = math.sqrt(2 * math.log(1.25 / delta)) / epsilon
+        return total_epsilon((Mechanism("gaussian", 1.0, "Lemma 3", sigma=sigma),), delta)
+
+    assert real(1.0) < 0.9
+    assert real(0.96 * crossing) < 0.96 * crossing
+    assert real(1.04 * crossing) > 1.04 * crossing
 
 
 # --- attacks ----------------------------------------------------------------------------------------------------------

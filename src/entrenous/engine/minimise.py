@@ -1,4 +1,4 @@
-"""The minimiser of the all-pairs objective over a ball, to a tolerance. For fits without privacy only."""
+"""The minimiser of the all-pairs objective over a domain, to a tolerance. For fits without privacy only."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from scipy.optimize import brentq, minimize
 
 from entrenous.arrays import AnyArray, Array
+from entrenous.engine.accelerated import projected_minimum
 from entrenous.engine.all_pairs import all_pairs_objective
 from entrenous.engine.progress import Progress
 from entrenous.parts.problem import Problem
@@ -32,10 +33,12 @@ def minimise(
 
     L-BFGS in coordinates that give each feature unit spread, until no entry of the gradient there exceeds `tolerance`.
     When the minimiser leaves the ball, the ball's multiplier is a ridge: the one that puts the minimiser on the sphere
-    is found by root search.
+    is found by root search. Matrices, and balls that a surrogate without convexity leaves, go by projected gradients.
     """
     problem = replace(problem, surrogate=_differentiable(problem.surrogate))
     centred = X - X.mean(axis=0)
+    if problem.task == "metric":
+        return projected_minimum(problem, centred, y, start, tolerance, max_iter, progress)
     spread = centred.std(axis=0)
     scale = np.where(spread > 0.0, spread, 1.0)
     iterations = 0
@@ -68,6 +71,9 @@ def minimise(
     w = solve(problem.ridge)
     radius = problem.domain.radius
     if float(np.linalg.norm(w)) > radius:
+        if not problem.surrogate.convex:
+            w, more = projected_minimum(problem, centred, y, w, tolerance, max_iter, progress)
+            return w, iterations + more
         w = _on_the_sphere(solve, problem.ridge, radius)
     return problem.domain.project(w), max(1, iterations)
 

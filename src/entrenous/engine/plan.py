@@ -46,6 +46,8 @@ class Plan:
     """Seed of the index stream (`parts.indices`) where the plan draws one. It says nothing about the noise."""
     features: FeatureDomain | None = None
     classes: tuple[Any, ...] | None = None
+    target_bounds: tuple[float, float] | None = None
+    """Public range of the targets, for error entropy: they are clipped into it and mapped to [-1, 1]."""
 
     @property
     def task(self) -> str:
@@ -126,6 +128,8 @@ class Plan:
                     "n_features": self.n_features,
                     "domain": None if self.features is None else self.features.describe(),
                     "classes": self.classes,
+                    "parameter_domain": self.problem.domain.name,
+                    **({} if self.target_bounds is None else {"target_bounds": self.target_bounds}),
                     **({} if self.index_seed is None else {"index_seed": self.index_seed}),
                     **self.public,
                 }

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from entrenous.arrays import AnyArray, Array, Codes
+from entrenous.arrays import AnyArray, Array
+from entrenous.engine.labels import in_user_units, read_labels
 from entrenous.engine.phases import Released
 from entrenous.engine.progress import current_listener
 from entrenous.errors import InputError, PrivacyWarning
@@ -26,7 +26,11 @@ SEEDED = "the noise is seeded: whoever knows the seed can remove it. Leave rando
 
 @dataclass(frozen=True)
 class Fitted:
-    """The outcome of a run: a linear score ``<coef, x> + intercept`` in the user's units, its plan and certificate."""
+    """The outcome of a run in the user's units, its plan and certificate.
+
+    ``<coef, x> + intercept`` ranks x (auc) or predicts its target (error entropy). For a metric `coef` is the matrix W
+    of the squared distance ``(x - x')^T W (x - x')``, and there is no intercept: it is 0.
+    """
 
     coef: Array
     intercept: float
@@ -41,7 +45,7 @@ def run(plan: Plan, X: Any, y: Any, random_state: Any) -> Fitted:
     """See `Plan.run`."""
     if plan.is_private and plan.features is None:
         raise missing_bounds("running a private plan")
-    rows, codes = _checked(plan, X, y)
+    rows, labels = _checked(plan, X, y)
     noise = noise_from(random_state)
     certificate = plan.certificate()
     if certificate is not None and noise.seeded:
@@ -55,16 +59,10 @@ def run(plan: Plan, X: Any, y: Any, random_state: Any) -> Fitted:
     released = Released(plan.problem.start(), None, 0)
     steps = 0
     for phase in plan.phases:
-        X_phase, y_phase = _dealt(plan, phase.records, internal, codes)
+        X_phase, y_phase = _dealt(plan, phase.records, internal, labels)
         released = phase.run(plan.problem, X_phase, y_phase, released.w, noise, current_listener())
         steps += released.steps
-    intercept = released.intercept
-    if intercept is None:
-        # Without a release that pays for a threshold, a private fit uses the public centre of the domain.
-        intercept = 0.0 if plan.is_private else _halfway(internal @ released.w, codes)
-    coef = released.w
-    if features is not None:
-        coef, intercept = features.to_user(released.w, intercept)
+    coef, intercept = in_user_units(plan, features, released, internal, labels)
     return Fitted(coef, intercept, released.w, steps, plan, certificate)
 
 
@@ -77,21 +75,6 @@ def _dealt(plan: Plan, records: tuple[int, int] | None, X: Array, y: AnyArray) -
     return X[chosen], y[chosen]
 
 
-def class_codes(y: Any, classes: Sequence[Any]) -> Codes:
-    """Labels as codes 0..k-1 in the order of the public classes; anything else is a data error."""
-    labels = np.asarray(y)
-    codes = np.full(labels.shape, -1, dtype=np.int64)
-    for code, label in enumerate(classes):
-        codes[labels == label] = code
-    if (codes < 0).any():
-        raise InputError(
-            f"Only binary classification is supported. Labels must be among the public classes {tuple(classes)}",
-            "other labels in y",
-            'Declare both labels before looking at the data, e.g. classes=("no", "yes"); the second is the event.',
-        )
-    return codes
-
-
 def _checked(plan: Plan, X: Any, y: Any) -> tuple[Array, AnyArray]:
     rows = np.asarray(X, dtype=float)
     if rows.shape != (plan.n, plan.n_features):
@@ -102,14 +85,4 @@ def _checked(plan: Plan, X: Any, y: Any) -> tuple[Array, AnyArray]:
         )
     if not np.isfinite(rows).all():
         raise InputError("the features must be finite", "NaN or infinity", "Fill or drop missing values first.")
-    labels = np.asarray(y)
-    if labels.shape != (plan.n,):
-        raise InputError(f"y needs one label per row ({plan.n})", f"shape {labels.shape}", "Pass a flat array.")
-    codes = class_codes(labels, plan.classes or (0, 1))
-    if not plan.is_private and len(np.unique(codes)) < 2:
-        raise InputError("a ranking needs both classes in y", "one class", "Check the labels and how rows were split.")
-    return rows, codes
-
-
-def _halfway(scores: Array, codes: AnyArray) -> float:
-    return -float(scores[codes == 0].mean() + scores[codes == 1].mean()) / 2.0
+    return rows, read_labels(plan, y)

@@ -65,6 +65,12 @@ class FeatureDomain(ABC):
         coef = np.divide(w, unit, out=np.zeros_like(w), where=unit > 0.0)
         return coef, intercept - float(coef @ self.origin)
 
+    def metric_to_user(self, w: Array) -> Array:
+        """The matrix of the same squared distance in the user's units: ``S^-1 W S^-1``, S the diagonal of `unit`."""
+        unit = self.unit
+        scale = np.divide(1.0, unit, out=np.zeros_like(unit), where=unit > 0.0)
+        return w * scale[:, None] * scale[None, :]
+
 
 def _into_unit_ball(rows: Array) -> Array:
     largest = np.abs(rows).max(axis=1, initial=0.0)

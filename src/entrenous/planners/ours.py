@@ -154,7 +154,7 @@ register(
         noisy_gd,
         CITATION,
         summary="noisy exact gradients over all pairs",
-        tasks=("auc",),
+        tasks=("auc", "metric"),
         privacy=("approximate", "none"),
         needs=("convex",),
         cost="a few dozen full gradients",

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import numbers
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
+from entrenous.engine.labels import missing_target_bounds
 from entrenous.engine.plan import Plan
 from entrenous.errors import AssumptionError, InputError
 from entrenous.parts.feature_domains import feature_domain_from
-from entrenous.parts.parameter_domains import L2Ball, WholeSpace
+from entrenous.parts.parameter_domains import PARAMETER_DOMAINS, ParameterDomain, WholeSpace
 from entrenous.parts.problem import Problem
 from entrenous.parts.scores import SCORES
 from entrenous.parts.surrogates import Square, Surrogate, surrogate_from
@@ -33,6 +37,8 @@ def plan(
     bounds: Any = None,
     feature_names: Sequence[str] | None = None,
     classes: Sequence[Any] | None = None,
+    target_bounds: tuple[float, float] | None = None,
+    domain: str | None = None,
     radius: float | None = None,
     ridge: float = 0.0,
     max_iter: int | None = None,
@@ -41,6 +47,10 @@ def plan(
     index_seed: int | None = None,
 ) -> Plan:
     """Decide everything about a fit from public numbers; no data.
+
+    `task` is ``"auc"``, ``"metric"`` (records of two or more `classes`; `domain` ``"frobenius"`` or ``"nuclear"``) or
+    ``"error-entropy"`` (regression; `target_bounds` is the public range of the targets). The linear tasks take `domain`
+    ``"l2-ball"`` or ``"whole-space"``; `radius` is the domain's, in internal units.
 
     >>> print(plan("moments", n=1000, n_features=3, epsilon=1.0, bounds=(0, 1)).mechanisms[0].kind)
     gaussian
@@ -56,10 +66,11 @@ def plan(
     _number("ridge", ridge, positive=False)
     wanted = None if surrogate is None else surrogate_from(surrogate)
     budget = budget_for(epsilon, delta, n)
-    domain = None if bounds is None else feature_domain_from(bounds, n_features, feature_names)
-    public_classes = _two_classes(classes)
+    features = None if bounds is None else feature_domain_from(bounds, n_features, feature_names)
+    public_classes = _public_classes(task, classes)
+    public_range = _target_range(task, target_bounds, budget)
     if algorithm == "auto":
-        algorithm = choose(budget, wanted, ridge)
+        algorithm = choose(budget, wanted, ridge, task)
     record = algorithm_named(algorithm) if isinstance(algorithm, str) else None
     if record is not None:
         _check_fit(record, task, wanted, calibration)
@@ -67,13 +78,12 @@ def plan(
         raise InputError("algorithm must be a name or a planner", repr(algorithm), "See entrenous.algorithms().")
     planner: Callable[..., Plan] = algorithm if record is None else record.planner  # type: ignore[assignment]
     score = SCORES[task]()
-    if radius is None:
-        rule = unit_radius if record is None else record.default_radius
-        radius = rule(budget, n, score.dimension(n_features))
+    rule = unit_radius if record is None or task == "metric" else record.default_radius
+    usual = "logistic" if record is None else record.default_surrogate
     problem = Problem(
         score,
-        wanted or surrogate_from("logistic" if record is None else record.default_surrogate),
-        WholeSpace() if radius is None else L2Ball(float(radius)),
+        wanted or surrogate_from("welsch" if task == "error-entropy" else usual),
+        _parameter_domain(task, domain, radius, rule(budget, n, score.dimension(n_features))),
         n_features=n_features,
         ridge=float(ridge),
     )
@@ -81,11 +91,13 @@ def plan(
     if "index_seed" in planner_options(planner):
         arguments["index_seed"] = fresh_index_seed() if index_seed is None else index_seed
     made = planner(problem, budget, n, **arguments)
-    return replace(made, features=domain, classes=public_classes).checked()
+    return replace(made, features=features, classes=public_classes, target_bounds=public_range).checked()
 
 
-def choose(budget: Budget, surrogate: Surrogate | None, ridge: float) -> str:
+def choose(budget: Budget, surrogate: Surrogate | None, ridge: float, task: str = "auc") -> str:
     """The rule of ``algorithm="auto"``: a function of public numbers, never of rows."""
+    if task == "error-entropy" or (surrogate is not None and not surrogate.convex):
+        return "kang-gp"
     if budget.is_pure:
         if ridge <= 0.0:
             raise AssumptionError(
@@ -94,7 +106,7 @@ def choose(budget: Budget, surrogate: Surrogate | None, ridge: float) -> str:
                 "Set ridge=0.01, or use delta=None (1/n**2).",
             )
         return "dpgdsc"
-    return "moments" if surrogate is None or isinstance(surrogate, Square) else "noisy-gd"
+    return "moments" if task == "auc" and (surrogate is None or isinstance(surrogate, Square)) else "noisy-gd"
 
 
 def _tasks() -> tuple[str, ...]:
@@ -104,7 +116,9 @@ def _tasks() -> tuple[str, ...]:
 def _check_fit(record: Algorithm, task: str, surrogate: Surrogate | None, calibration: str) -> None:
     if task not in record.tasks:
         raise AssumptionError(
-            f"{record.name} covers {', '.join(record.tasks)}", f"task={task!r}", "See entrenous.algorithms()."
+            f"{record.name} covers {', '.join(record.tasks)}",
+            f"task={task!r}",
+            f"Use one of: {', '.join(a.name for a in algorithms() if task in a.tasks)}.",
         )
     if surrogate is not None and record.surrogates is not None and surrogate.name not in record.surrogates:
         others = ", ".join(a.name for a in algorithms() if a.surrogates is None or surrogate.name in a.surrogates)
@@ -144,13 +158,53 @@ def _planner_arguments(
     return given
 
 
-def _two_classes(classes: Sequence[Any] | None) -> tuple[Any, ...] | None:
+def _public_classes(task: str, classes: Sequence[Any] | None) -> tuple[Any, ...] | None:
     if classes is None:
         return None
     found = [c.item() if hasattr(c, "item") else c for c in classes]
-    if len(found) != 2 or found[0] == found[1]:
+    if task == "error-entropy":
+        raise InputError("error-entropy has targets, not classes", f"classes={found!r}", "Use target_bounds.")
+    different = all(a != b for a, b in itertools.combinations(found, 2))
+    if task == "metric" and (len(found) < 2 or not different):
+        raise InputError("classes must be two or more different labels", repr(found), "List each of them once.")
+    if task == "auc" and (len(found) != 2 or not different):
         raise InputError("classes must be two different labels", repr(found), "The second one is the event: (0, 1).")
     return tuple(found)
+
+
+def _target_range(task: str, bounds: Any, budget: Budget) -> tuple[float, float] | None:
+    if task != "error-entropy":
+        if bounds is not None:
+            raise InputError("target_bounds belong to task='error-entropy'", f"task={task!r}", "Leave them out.")
+        return None
+    if bounds is None:
+        if budget.is_private:
+            raise missing_target_bounds()
+        return None
+    pair = tuple(bounds) if isinstance(bounds, Sequence | np.ndarray) and not isinstance(bounds, str) else ()
+    real = all(isinstance(end, numbers.Real) and not isinstance(end, bool) for end in pair)
+    if len(pair) != 2 or not real or not (pair[1] / 2.0 - pair[0] / 2.0 >= 1e-100 and max(map(abs, pair)) <= 1e150):
+        raise InputError(
+            "target_bounds must be two finite numbers (low, high), low < high",
+            repr(bounds),
+            "Try target_bounds=(0, 1).",
+        )
+    return float(pair[0]), float(pair[1])
+
+
+def _parameter_domain(task: str, name: str | None, radius: float | None, usual: float | None) -> ParameterDomain:
+    """The domain asked for; the algorithm's own radius, ``None`` for the whole space, where none is asked for."""
+    known = ("frobenius", "nuclear") if task == "metric" else ("l2-ball", "whole-space")
+    if name is not None and name not in known:
+        raise InputError(f"domain must be one of {', '.join(known)} for task={task!r}", repr(name), "Leave it out.")
+    if name == "whole-space" and radius is not None:
+        raise InputError("the whole space has no radius", f"radius={radius}", "Leave one of the two out.")
+    radius = usual if radius is None else radius
+    if name == "l2-ball" and radius is None:
+        raise InputError("domain='l2-ball' needs a radius here", "radius=None", "Set radius=1.0.")
+    if radius is None or name == "whole-space":
+        return WholeSpace()
+    return PARAMETER_DOMAINS[name or known[0]](float(radius))
 
 
 def _positive_int(name: str, value: Any, *, at_least: int) -> None:

@@ -25,6 +25,7 @@ from entrenous.planners.assumptions import (
     need_strong_convexity,
     steps_from,
 )
+from entrenous.planners.forms import in_papers_form
 from entrenous.planners.registry import Algorithm, register, unit_radius
 from entrenous.planners.twin import non_private_twin
 from entrenous.privacy.budget import Budget
@@ -39,13 +40,6 @@ CITATION = "Xue et al. 2021"
 
 _FEWEST_STEPS, _MOST_STEPS = 10, 1000
 """Of dpgdc: an average needs some iterates, and more than a thousand full gradients buy nothing."""
-
-
-def _in_papers_form(problem: Problem, calibration: str, form: Form | None) -> Problem:
-    """The paper's label-difference form in paper calibration, unless the user chose one."""
-    if form is None:
-        form = "label-difference" if calibration == "paper" and problem.task == "auc" else problem.form
-    return problem.in_form(form)
 
 
 def _printed(budget: Budget, sensitivity: float, lemma: str, reach: float, dimension: int) -> Mechanism:
@@ -81,7 +75,7 @@ def dpgdsc(
     >>> plan.mechanisms[0].kind
     'l2-laplace'
     """
-    problem = _in_papers_form(problem, calibration, form)
+    problem = in_papers_form(problem, calibration, form)
     need_convex("dpgdsc", problem)
     need_strong_convexity("dpgdsc", problem, "dpgdc2 or noisy-gd")
     need_smooth("dpgdsc", problem, "dpgdc2 or noisy-gd")
@@ -138,7 +132,7 @@ def dpgdc(
     >>> plan.mechanisms[0].kind, plan.mechanisms[0].lemma
     ('l2-laplace', 'Lemma 4')
     """
-    problem = _in_papers_form(problem, calibration, form)
+    problem = in_papers_form(problem, calibration, form)
     need_convex("dpgdc", problem)
     need_smooth("dpgdc", problem, "dpgdc2 or noisy-gd")
     if not budget.is_private:
@@ -197,7 +191,7 @@ def dpgdc2(
     >>> plan.steps, plan.mechanisms[0].lemma
     (1000, 'Lemma 2')
     """
-    problem = _in_papers_form(problem, calibration, form)
+    problem = in_papers_form(problem, calibration, form)
     need_convex("dpgdc2", problem)
     if not budget.is_private:
         return non_private_twin("dpgdc2", CITATION, problem, n, max_iter)
@@ -265,7 +259,7 @@ def dpegd(
     >>> len(plan.phases), plan.mechanisms[0].scope, round(plan.epsilon, 6)
     (9, 'disjoint phase 1', 1.0)
     """
-    problem = _in_papers_form(problem, calibration, form)
+    problem = in_papers_form(problem, calibration, form)
     need_convex("dpegd", problem)
     need_smooth("dpegd", problem, "dpgdc2 or noisy-gd")
     if not budget.is_private:
@@ -335,7 +329,7 @@ register(
         dpgdsc,
         CITATION,
         summary="descent over all pairs, strongly convex, noise on the result",
-        tasks=("auc",),
+        tasks=("auc", "metric"),
         privacy=("pure", "approximate", "none"),
         needs=("smooth", "strongly convex"),
         cost="(L/alpha) log n full gradients",
@@ -351,7 +345,7 @@ register(
         dpgdc,
         CITATION,
         summary="descent over all pairs, averaged, noise on the result",
-        tasks=("auc",),
+        tasks=("auc", "metric"),
         privacy=("pure", "approximate", "none"),
         needs=("smooth", "convex"),
         cost="10 to 1000 full gradients",
@@ -367,7 +361,7 @@ register(
         dpgdc2,
         CITATION,
         summary="descent over all pairs, noise on every gradient, averaged",
-        tasks=("auc",),
+        tasks=("auc", "metric"),
         privacy=("approximate", "none"),
         needs=("convex",),
         cost="up to n full gradients",
@@ -383,7 +377,7 @@ register(
         dpegd,
         CITATION,
         summary="epochs of descent on disjoint halving parts, noise on each result",
-        tasks=("auc",),
+        tasks=("auc", "metric"),
         privacy=("pure", "approximate", "none"),
         needs=("smooth", "convex"),
         cost="n/2 gradients over n/2 records, then halves",

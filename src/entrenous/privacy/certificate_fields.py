@@ -118,6 +118,7 @@ _PUBLIC: dict[str, Rule] = {
     "average_from": _whole(0),
     "weights": _three_positive,
     "phases": _phases,
+    "parameter_domain": _one_of("l2-ball", "frobenius", "nuclear", "whole-space"),
 }
 """Planners may add other public numbers; these are the ones a lemma is recomputed from. Disjoint phases state
 their own, one mapping each, with the number of their records."""

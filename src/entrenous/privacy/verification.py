@@ -7,7 +7,7 @@ from typing import Any
 
 from entrenous.errors import AssumptionError, EntrenousError, PrivacyError
 from entrenous.parts.feature_domains import INTERNAL_DIAMETER
-from entrenous.parts.parameter_domains import FrobeniusPSD, L2Ball, ParameterDomain, WholeSpace
+from entrenous.parts.parameter_domains import PARAMETER_DOMAINS, ParameterDomain, WholeSpace
 from entrenous.parts.problem import Problem
 from entrenous.parts.scores import SCORES
 from entrenous.parts.streams import Stream
@@ -164,15 +164,10 @@ def problem_of(certificate: PrivacyCertificate) -> Problem:
     stated = certificate.problem
     try:
         score = SCORES[stated["task"]]()
-        domain: ParameterDomain
-        if stated["radius"] is None:
-            domain = WholeSpace()
-        else:
-            domain = (FrobeniusPSD if stated["task"] == "metric" else L2Ball)(stated["radius"])
         return Problem(
             score,
             surrogate_from(stated["surrogate"]),
-            domain,
+            _domain_of(certificate),
             n_features=certificate.public["n_features"],
             diameter=stated["R"],
             ridge=stated["ridge"],
@@ -182,6 +177,16 @@ def problem_of(certificate: PrivacyCertificate) -> Problem:
         raise PrivacyError(
             "a certificate needs a problem that can be rebuilt", str(error), "Do not rely on it."
         ) from error
+
+
+def _domain_of(certificate: PrivacyCertificate) -> ParameterDomain:
+    """By its name, or where a certificate names none, the usual one of its task."""
+    radius = certificate.problem["radius"]
+    usual = "frobenius" if certificate.problem["task"] == "metric" else "l2-ball"
+    name = certificate.public.get("parameter_domain", "whole-space" if radius is None else usual)
+    if (name == "whole-space") != (radius is None):
+        raise _false("radius", "null for the whole space and a number for any other domain", f"{radius} for {name}")
+    return WholeSpace() if radius is None else PARAMETER_DOMAINS[name](radius)
 
 
 def _false(what: str, true: str, written: str) -> PrivacyError:
