@@ -1,6 +1,7 @@
 """Yang et al. 2021 (NeurIPS and AISTATS): plans, printed noise, and what it really gives."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -66,7 +67,17 @@ def test_equation_5_to_the_letter_and_what_its_proof_asks_for():
 
 @pytest.mark.parametrize("n", [2, 3, 5, 100, 257])
 @pytest.mark.parametrize(
-    "name", ["sgd-previous", "ogd-previous", "dp-localized-sgd", "sgd-all-previous", "dp-sgd-output", "sgd-pair"]
+    "name",
+    [
+        "sgd-previous",
+        "ogd-previous",
+        "dp-localized-sgd",
+        "sgd-all-previous",
+        "dp-sgd-output",
+        "sgd-pair",
+        "localized-nonsmooth",
+        "dp-localized-nonsmooth",
+    ],
 )
 def test_any_number_of_records(name, n):
     rng = np.random.default_rng(n)
@@ -78,8 +89,6 @@ def test_any_number_of_records(name, n):
 
 @pytest.mark.parametrize("name", ["sgd-previous", "ogd-previous", "sgd-all-previous", "dp-sgd-output", "sgd-pair"])
 def test_certificates_state_the_realised_pairs_and_verify_draws_them_again(name):
-    from dataclasses import replace
-
     plan = en.plan(name, **ASK, index_seed=5)
     certificate = plan.certificate()
     certificate.verify()
@@ -104,8 +113,6 @@ def test_certificates_state_the_realised_pairs_and_verify_draws_them_again(name)
 
 
 def test_disjoint_phases_cannot_be_given_more_records_than_there_are():
-    from dataclasses import replace
-
     certificate = en.plan("dp-localized-sgd", **ASK).certificate()
     certificate.verify()
     doubled = [{**phase, "records": 2 * phase["records"] + 10} for phase in certificate.public["phases"]]
@@ -139,3 +146,63 @@ def test_streams_rank_diabetics():
     for name in ("sgd-previous", "sgd-pair", "sgd-all-previous"):
         clf = en.AUCClassifier(None, algorithm=name, surrogate="hinge", radius=20.0, max_iter=5000, random_state=0)
         assert clf.fit(pima.data, pima.target).score(pima.data, pima.target) > 0.80
+
+
+@pytest.mark.parametrize("name", ["localized-nonsmooth", "dp-localized-nonsmooth"])
+def test_regularised_phases_step_by_step(name):
+    """Each phase descends on the hinge of random pairs plus a ridge around where the last one ended."""
+    from entrenous.parts.indices import with_replacement
+
+    n, d = 40, 3
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(n, d)), (rng.random(n) < 0.5).astype(int)
+    plan = en.plan(name, n=n, n_features=d, epsilon=None, surrogate="hinge", bounds=en.FeatureBall(2.0), ridge=0.01)
+    U = X / np.maximum(np.linalg.norm(X, axis=1, keepdims=True), 2.0)
+    order = permutation(plan.index_seed, n)
+    eta = 2.0 / plan.problem.lipschitz * 4 / math.sqrt(n)
+    w, start = np.zeros(d), 0
+    for k in range(1, 6):
+        size = n // 2**k
+        if size < 2:
+            break
+        V, z = U[order[start : start + size]], y[order[start : start + size]]
+        start += size
+        ridge = 2 / (eta / 4**k * size)
+        steps = size if name == "localized-nonsmooth" else size**2
+        drawn = with_replacement(plan.index_seed, k, size, 2 * steps)
+        anchor, iterates = w, [w]
+        for t in range(1, steps + 1):
+            i, j = drawn[t - 1], drawn[steps + t - 1]
+            gradient = 0.01 * w + ridge * (w - anchor)
+            if z[i] != z[j]:
+                gap = (V[i] - V[j]) * (1 if z[i] else -1)
+                gradient = gradient - gap * (gap @ w < 1)
+            step = w - 2 / ((ridge + 0.01) * (t + 1)) * gradient
+            w = step / max(1.0, np.linalg.norm(step))
+            iterates.append(w)
+        w = np.mean(iterates[:-1], axis=0)
+    np.testing.assert_allclose(plan.run(X, y).w, w, rtol=1e-10, atol=1e-12)
+
+
+def test_phases_anchored_or_not_keep_their_sensitivity():
+    """Real plans without their noise on adjacent data sets: each phase from the same start moves within its bound."""
+    rng = np.random.default_rng(4)
+    worst = 0.0
+    for trial in range(400):
+        name = ("dp-localized-sgd", "localized-nonsmooth", "dp-localized-nonsmooth")[trial % 3]
+        n = int(rng.integers(4, 9))
+        plan = en.plan(name, n=n, n_features=2, epsilon=1.0, surrogate="logistic", index_seed=trial)
+        phase, mechanism = plan.phases[0], plan.mechanisms[0]
+        size = phase.records[1]
+        U = rng.normal(size=(size, 2))
+        U /= np.maximum(1.0, np.linalg.norm(U, axis=1, keepdims=True))
+        z = rng.integers(2, size=size).astype(float)
+        if trial % 2:
+            U[:], z[:] = (-1.0, 0.0), 0.0
+        U2, z2 = U.copy(), z.copy()
+        U2[0], z2[0] = (1.0, 0.0), 1.0
+        silent = replace(phase, output_noise=None)
+        start = rng.normal(size=2)
+        first, second = (silent.run(plan.problem, *data, start, None, lambda *_: None).w for data in ((U, z), (U2, z2)))
+        worst = max(worst, np.linalg.norm(first - second) / mechanism.l2_sensitivity)
+    assert 0.5 < worst <= 1.0 + 1e-9

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import ndtri
@@ -27,6 +27,8 @@ class Streaming(Phase):
     number: int
     share: tuple[int, int] | None = None
     output_noise: Mechanism | None = None
+    anchor_ridge: float = 0.0
+    """Strength of a ridge around the parameter that this phase starts from."""
 
     @property
     def records(self) -> tuple[int, int] | None:
@@ -55,11 +57,14 @@ class Streaming(Phase):
         self, problem: Problem, X: Array, y: AnyArray, w: Array, noise: NoiseSource, progress: Progress
     ) -> Released:
         stream = self.stream
+        problem = replace(problem, ridge=problem.ridge + self.anchor_ridge)
         pairing = stream.pairing(len(X), self.seed, self.number)
         points = [problem.domain.project(w)]
         if stream.warmup:
             points = public_points(problem, self.seed, self.number, stream.warmup)
-        last, average = run_stream(problem, X, y, pairing, stream.step_sizes(), stream.weights(), points[-1])
+        last, average = run_stream(
+            problem, X, y, pairing, stream.step_sizes(), stream.weights(), points[-1], self.anchor_ridge * points[-1]
+        )
         released = last if stream.release == "every iterate" else average
         if stream.average == "all":
             released = released + sum(points[:-1], np.zeros_like(released)) / (stream.steps + len(points))

@@ -17,13 +17,24 @@ from entrenous.parts.problem import Problem
 
 
 def run_stream(
-    problem: Problem, X: Array, y: AnyArray, pairing: Pairing, step_sizes: Array, weights: Array, w: Array
+    problem: Problem,
+    X: Array,
+    y: AnyArray,
+    pairing: Pairing,
+    step_sizes: Array,
+    weights: Array,
+    w: Array,
+    pull: Array | None = None,
 ) -> tuple[Array, Array]:
-    """The last iterate and the average ``sum_s weights[s] w_s`` over ``w_0..w_T``, from ``w_0 = w``."""
+    """The last iterate and the average ``sum_s weights[s] w_s`` over ``w_0..w_T``, from ``w_0 = w``.
+
+    `pull` is a constant part of the gradient with its sign turned: ``lam a`` for a ridge around a rather than 0.
+    """
     loss = surrogate_code(problem.pair_loss)
     last, total = w.copy(), weights[0] * w
     labels = np.ascontiguousarray(y, dtype=np.float64)
     rows = np.ascontiguousarray(X)
+    constant = np.zeros_like(w) if pull is None else pull
     if problem.task == "metric":
         nuclear = isinstance(problem.domain, NuclearPSD)
         _matrix_steps(
@@ -36,6 +47,7 @@ def run_stream(
             problem.ridge,
             problem.domain.radius,
             nuclear,
+            constant,
             last,
             total,
         )
@@ -51,6 +63,7 @@ def run_stream(
             problem.ridge,
             problem.domain.radius,
             ranking,
+            constant,
             last,
             total,
         )
@@ -59,7 +72,24 @@ def run_stream(
 
 @njit(cache=True, error_model="numpy")
 def _vector_steps(  # type: ignore[no-untyped-def]
-    X, y, current, partners, low, high, eta, weights, code, parameter, inner, outer, ridge, radius, ranking, w, total
+    X,
+    y,
+    current,
+    partners,
+    low,
+    high,
+    eta,
+    weights,
+    code,
+    parameter,
+    inner,
+    outer,
+    ridge,
+    radius,
+    ranking,
+    constant,
+    w,
+    total,
 ):
     d = X.shape[1]
     pull = np.empty(d)
@@ -90,7 +120,7 @@ def _vector_steps(  # type: ignore[no-untyped-def]
         keep = 1.0 - eta[t] * ridge
         square = 0.0
         for k in range(d):
-            w[k] = keep * w[k] - scale * (own * X[i, k] - pull[k])
+            w[k] = keep * w[k] + eta[t] * constant[k] - scale * (own * X[i, k] - pull[k])
             square += w[k] * w[k]
         if square > radius * radius:
             shrink = radius / np.sqrt(square)
@@ -104,7 +134,24 @@ def _vector_steps(  # type: ignore[no-untyped-def]
 
 @njit(cache=True, error_model="numpy")
 def _matrix_steps(  # type: ignore[no-untyped-def]
-    X, y, current, partners, low, high, eta, weights, code, parameter, inner, outer, ridge, radius, nuclear, w, total
+    X,
+    y,
+    current,
+    partners,
+    low,
+    high,
+    eta,
+    weights,
+    code,
+    parameter,
+    inner,
+    outer,
+    ridge,
+    radius,
+    nuclear,
+    constant,
+    w,
+    total,
 ):
     d = X.shape[1]
     gap = np.empty(d)
@@ -133,7 +180,7 @@ def _matrix_steps(  # type: ignore[no-untyped-def]
         keep = 1.0 - eta[t] * ridge
         for k in range(d):
             for m in range(d):
-                w[k, m] = keep * w[k, m] - scale * gradient[k, m]
+                w[k, m] = keep * w[k, m] + eta[t] * constant[k, m] - scale * gradient[k, m]
         _project_psd(w, radius, nuclear)
         a = weights[t + 1]
         if a != 0.0:

@@ -44,7 +44,7 @@ register(
         sgd_pair,
         SGD_PAIR,
         summary="SGD on random pairs",
-        tasks=("auc",),
+        tasks=("auc", "metric"),
         privacy=("pure", "approximate", "none"),
         needs=("convex",),
         cost="n pairs",

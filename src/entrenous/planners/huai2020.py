@@ -265,7 +265,7 @@ for _name, _planner, _privacy, _needs, _online_too in (
             _planner,
             CITATION,
             summary="one pass, each record with all before it, strongly convex",
-            tasks=("auc",),
+            tasks=("auc", "metric"),
             privacy=_privacy,  # type: ignore[arg-type]
             needs=_needs,
             cost="n^2/2 pairs",

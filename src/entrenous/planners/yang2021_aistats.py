@@ -90,7 +90,7 @@ for _name, _planner, _summary, _calibrations, _privacy in (
             _planner,
             CITATION,
             summary=_summary,
-            tasks=("auc",),
+            tasks=("auc", "metric"),
             privacy=(*_privacy, "approximate", "none"),
             needs=("convex",),
             cost="n^2/2 pairs",

@@ -14,7 +14,7 @@ from entrenous.privacy.sensitivity import (
     strongly_convex_stream_sensitivity,
 )
 
-_RECURSION_STEPS = 4e8
+RECURSION_STEPS = 10**8
 """Lemma 10 walks through all steps for every record; beyond this many the other two must do."""
 
 
@@ -41,7 +41,7 @@ def stream_sensitivity(stream: Stream, problem: Problem, n: int, seed: int, phas
                 same, smoothness=smoothness, pairing=pairing, n=n, step_sizes=eta, weights=weights
             )
             bounds.append((smooth, "Lemma 5"))
-    if every or (problem.ridge > 0.0 and n * pairing.steps <= _RECURSION_STEPS):
+    if every or (problem.ridge > 0.0 and n * pairing.steps <= RECURSION_STEPS):
         step = Contraction(
             problem.ridge, 2.0 / (smoothness + problem.ridge), drift, same, across, 2.0 * problem.domain.radius
         )

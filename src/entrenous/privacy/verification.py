@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from entrenous.errors import AssumptionError, EntrenousError, PrivacyError
@@ -64,6 +65,7 @@ def _lemma_8(problem: Problem, n: int, public: Mapping[str, Any]) -> float:
 
 def _streams(problem: Problem, n: int, public: Mapping[str, Any]) -> float:
     _need_convex(problem)
+    problem = replace(problem, ridge=problem.ridge + float(public.get("anchor_ridge", 0.0)))
     return stream_sensitivity(Stream(**public["stream"]), problem, n, public["index_seed"], public["phase"])[0]
 
 
