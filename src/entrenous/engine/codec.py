@@ -25,9 +25,10 @@ def _types() -> dict[str, type]:
     from entrenous.parts.scores import SCORES
     from entrenous.parts.surrogates import SURROGATES
     from entrenous.privacy.budget import Budget
-    from entrenous.privacy.mechanisms import Mechanism
+    from entrenous.privacy.mechanisms import Mechanism, Sampling
 
-    kinds: list[type] = [Plan, Problem, Budget, Mechanism, Descent, MomentRelease, Minimise, FeatureBounds, FeatureBall]
+    kinds: list[type] = [Plan, Problem, Budget, Mechanism, Sampling, Descent, MomentRelease, Minimise]
+    kinds += [FeatureBounds, FeatureBall]
     kinds += [*SURROGATES.values(), *SCORES.values(), *PARAMETER_DOMAINS.values()]
     return {kind.__name__: kind for kind in kinds}
 

@@ -15,7 +15,7 @@ from entrenous.engine.run import Fitted, run
 from entrenous.errors import InputError, PrivacyWarning
 from entrenous.parts.feature_domains import FeatureDomain
 from entrenous.parts.problem import Problem
-from entrenous.privacy.accounting import TOLERANCE, accountant_version, confirm, total_epsilon
+from entrenous.privacy.accounting import TOLERANCE, account_name, accountant_version, confirm, total_epsilon
 from entrenous.privacy.budget import Budget
 from entrenous.privacy.certificate import PrivacyCertificate, describe_problem
 from entrenous.privacy.mechanisms import Mechanism
@@ -113,7 +113,7 @@ class Plan:
             problem=describe_problem(self.problem),
             mechanisms=self.mechanisms,
             accountant={
-                "name": "Gaussian DP, exact" if all(m.is_gaussian for m in self.mechanisms) else "pure epsilon, summed",
+                "name": account_name(self.mechanisms),
                 "version": f"dp-accounting {accountant_version()}",
                 "tolerance": TOLERANCE,
             },

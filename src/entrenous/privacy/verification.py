@@ -24,6 +24,12 @@ _RELATIVE = 1e-9
 Recomputation = Callable[[Problem, int, Mapping[str, Any]], float]
 
 
+def _lemma_1(problem: Problem, n: int, public: Mapping[str, Any]) -> float:
+    if n < 2:
+        raise ValueError("a pair is a sample of two records")
+    return problem.order_share * sensitivity.pair_gradient_sensitivity(problem, same_iterate=True)
+
+
 def _lemma_2(problem: Problem, n: int, public: Mapping[str, Any]) -> float:
     return sensitivity.all_pairs_gradient_sensitivity(problem, n)
 
@@ -43,8 +49,16 @@ def _lemma_8(problem: Problem, n: int, public: Mapping[str, Any]) -> float:
     return sensitivity.class_moments_sensitivity(problem.diameter / 2.0, (a, b, c))
 
 
-RECOMPUTATIONS: dict[str, Recomputation] = {"Lemma 2": _lemma_2, "Lemma 3": _lemma_3, "Lemma 8": _lemma_8}
-"""Lemmas whose sensitivity follows in closed form from what a certificate states."""
+RECOMPUTATIONS: dict[str, Recomputation] = {
+    "Lemma 1": _lemma_1,
+    "Lemma 2": _lemma_2,
+    "Lemma 3": _lemma_3,
+    "Lemma 8": _lemma_8,
+}
+"""Lemmas whose sensitivity follows in closed form from a certificate's numbers; n is what a release sees of them."""
+
+_PER_STEP = ("Lemma 1", "Lemma 2")
+"""Lemmas of one gradient: every step releases one."""
 
 
 def verify(certificate: PrivacyCertificate) -> Verification:
@@ -82,14 +96,14 @@ def _recomputed(
 ) -> float:
     """The lemma's sensitivity; raise when it is larger than what the mechanism was calibrated to."""
     try:
-        true = recompute(problem, certificate.n, certificate.public)
+        true = recompute(problem, _records_seen(certificate, mechanism), certificate.public)
     except (KeyError, TypeError, ValueError) as error:
         raise PrivacyError(
             f"{mechanism.lemma} needs its public numbers in the certificate", str(error), "Do not rely on it."
         ) from error
     if true > mechanism.l2_sensitivity * (1.0 + _RELATIVE):
         raise _false(f"sensitivity ({mechanism.lemma})", f">= {true:.9g}", f"{mechanism.l2_sensitivity:.9g}")
-    if mechanism.lemma == "Lemma 2" and mechanism.count < certificate.public.get("steps", 1):
+    if mechanism.lemma in _PER_STEP and mechanism.count < certificate.public.get("steps", 1):
         raise _false("count", f">= {certificate.public['steps']}, one noisy gradient per step", str(mechanism.count))
     if mechanism.l1_sensitivity is not None:
         # ||z||_1 <= sqrt(p) ||z||_2
@@ -97,6 +111,18 @@ def _recomputed(
         if true_l1 > mechanism.l1_sensitivity * (1.0 + _RELATIVE):
             raise _false("l1 sensitivity", f">= {true_l1:.9g}", f"{mechanism.l1_sensitivity:.9g}")
     return true
+
+
+def _records_seen(certificate: PrivacyCertificate, mechanism: Mechanism) -> int:
+    """How many records enter one release; raise when the sampling is not what the certificate's own numbers allow."""
+    if mechanism.sampling is None:
+        return certificate.n
+    if mechanism.sampling.population > certificate.n:
+        raise _false("population", f"<= {certificate.n}", str(mechanism.sampling.population))
+    batch = certificate.public.get("batch")
+    if batch is not None and batch != mechanism.sampling.sample:
+        raise _false("sample", f"the batch of {batch}", str(mechanism.sampling.sample))
+    return mechanism.sampling.sample
 
 
 def problem_of(certificate: PrivacyCertificate) -> Problem:
