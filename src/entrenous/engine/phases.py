@@ -36,6 +36,11 @@ class Phase(ABC):
         return None
 
     @property
+    def unit_rows(self) -> bool:
+        """Whether it needs rows of norm at most 1 even without privacy: its step size does not adapt to the rows."""
+        return False
+
+    @property
     @abstractmethod
     def steps(self) -> int:
         """How many gradient steps it takes at most."""

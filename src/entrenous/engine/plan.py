@@ -45,6 +45,8 @@ class Plan:
     """Seed of the index stream (`engine.indices`) where the plan draws one. It says nothing about the noise."""
     features: FeatureDomain | None = None
     classes: tuple[Any, ...] | None = None
+    target_bounds: tuple[float, float] | None = None
+    """Public range of the targets of a regression."""
 
     @property
     def task(self) -> str:
@@ -123,6 +125,7 @@ class Plan:
                     "domain": None if self.features is None else self.features.describe(),
                     "classes": self.classes,
                     **({} if self.index_seed is None else {"index_seed": self.index_seed}),
+                    **({} if self.target_bounds is None else {"target_bounds": self.target_bounds}),
                     **self.public,
                 }
             ),

@@ -14,7 +14,9 @@ from entrenous.engine.indices import permutation
 from entrenous.engine.phases import Released
 from entrenous.engine.progress import current_listener
 from entrenous.errors import InputError, PrivacyWarning
-from entrenous.parts.feature_domains import missing_bounds
+from entrenous.parts.feature_domains import FeatureBounds, missing_bounds
+from entrenous.parts.pointwise import Residual
+from entrenous.parts.targets import TargetRange
 from entrenous.privacy.certificate import PrivacyCertificate
 from entrenous.privacy.noise import noise_from
 
@@ -41,13 +43,17 @@ def run(plan: Plan, X: Any, y: Any, random_state: Any) -> Fitted:
     """See `Plan.run`."""
     if plan.is_private and plan.features is None:
         raise missing_bounds("running a private plan")
-    rows, codes = _checked(plan, X, y)
+    rows, codes, targets = _checked(plan, X, y)
     noise = noise_from(random_state)
     certificate = plan.certificate()
     if certificate is not None and noise.seeded:
         warnings.warn(f"In this private fit {SEEDED}", PrivacyWarning, stacklevel=4)
         certificate = certificate.as_seeded(SEEDED)
-    internal = rows if plan.features is None else plan.features.to_internal(rows)
+    features = plan.features
+    if features is None and any(phase.unit_rows for phase in plan.phases):
+        # Only a fit without privacy gets here: it may take the box from the rows.
+        features = FeatureBounds(tuple(rows.min(axis=0).tolist()), tuple(rows.max(axis=0).tolist()))
+    internal = rows if features is None else features.to_internal(rows)
     released = Released(plan.problem.start(), None, 0)
     steps = 0
     for phase in plan.phases:
@@ -59,8 +65,10 @@ def run(plan: Plan, X: Any, y: Any, random_state: Any) -> Fitted:
         # Without a release that pays for a threshold, a private fit uses the public centre of the domain.
         intercept = 0.0 if plan.is_private else _halfway(internal @ released.w, codes)
     coef = released.w
-    if plan.features is not None:
-        coef, intercept = plan.features.to_user(released.w, intercept)
+    if features is not None:
+        coef, intercept = features.to_user(released.w, intercept)
+    if targets is not None:
+        coef, intercept = targets.to_user(coef, intercept)
     return Fitted(coef, intercept, released.w, steps, plan, certificate)
 
 
@@ -88,7 +96,7 @@ def class_codes(y: Any, classes: Sequence[Any]) -> Codes:
     return codes
 
 
-def _checked(plan: Plan, X: Any, y: Any) -> tuple[Array, AnyArray]:
+def _checked(plan: Plan, X: Any, y: Any) -> tuple[Array, AnyArray, TargetRange | None]:
     rows = np.asarray(X, dtype=float)
     if rows.shape != (plan.n, plan.n_features):
         raise InputError(
@@ -101,10 +109,13 @@ def _checked(plan: Plan, X: Any, y: Any) -> tuple[Array, AnyArray]:
     labels = np.asarray(y)
     if labels.shape != (plan.n,):
         raise InputError(f"y needs one label per row ({plan.n})", f"shape {labels.shape}", "Pass a flat array.")
+    if plan.task == Residual.task:
+        targets = TargetRange.of(plan.target_bounds, labels, private=plan.is_private)
+        return rows, targets.to_internal(labels), targets
     codes = class_codes(labels, plan.classes or (0, 1))
     if not plan.is_private and len(np.unique(codes)) < 2:
         raise InputError("a ranking needs both classes in y", "one class", "Check the labels and how rows were split.")
-    return rows, codes
+    return rows, codes, None
 
 
 def _halfway(scores: Array, codes: AnyArray) -> float:

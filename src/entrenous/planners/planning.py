@@ -13,9 +13,10 @@ from entrenous.engine.plan import Plan
 from entrenous.errors import AssumptionError, InputError
 from entrenous.parts.feature_domains import feature_domain_from
 from entrenous.parts.parameter_domains import L2Ball, WholeSpace
+from entrenous.parts.pointwise import PointScore, score_of
 from entrenous.parts.problem import Problem
-from entrenous.parts.scores import SCORES
 from entrenous.parts.surrogates import Square, Surrogate, surrogate_from
+from entrenous.parts.targets import checked_target_bounds
 from entrenous.planners import Algorithm, algorithm_named, algorithms
 from entrenous.planners.registry import planner_options, unit_radius
 from entrenous.privacy.budget import Budget, budget_for
@@ -24,7 +25,7 @@ from entrenous.privacy.budget import Budget, budget_for
 def plan(
     algorithm: str | Callable[..., Plan] = "auto",
     *,
-    task: str = "auc",
+    task: str | None = None,
     n: int,
     n_features: int,
     epsilon: float | None,
@@ -39,14 +40,19 @@ def plan(
     calibration: str = "tight",
     options: Mapping[str, Any] | None = None,
     index_seed: int | None = None,
+    target_bounds: tuple[float, float] | None = None,
 ) -> Plan:
     """Decide everything about a fit from public numbers; no data.
+
+    `task` ``None`` is the first that the algorithm covers, ``"auc"`` for ``"auto"``. `target_bounds` is the public
+    range of a regression's targets.
 
     >>> print(plan("moments", n=1000, n_features=3, epsilon=1.0, bounds=(0, 1)).mechanisms[0].kind)
     gaussian
     """
     _positive_int("n", n, at_least=2)
     _positive_int("n_features", n_features, at_least=1)
+    task = _task_of(algorithm) if task is None else task
     if task not in _tasks():
         raise InputError("task must be one of " + ", ".join(_tasks()), repr(task), 'Use task="auc".')
     if calibration not in ("tight", "paper"):
@@ -66,13 +72,16 @@ def plan(
     elif not callable(algorithm):
         raise InputError("algorithm must be a name or a planner", repr(algorithm), "See entrenous.algorithms().")
     planner: Callable[..., Plan] = algorithm if record is None else record.planner  # type: ignore[assignment]
-    score = SCORES[task]()
+    score = score_of(task)
+    default_surrogate = "logistic" if record is None else record.default_surrogate
+    if isinstance(score, PointScore):
+        default_surrogate = _surrogate_of(score, wanted)
     if radius is None:
         rule = unit_radius if record is None else record.default_radius
         radius = rule(budget, n, score.dimension(n_features))
     problem = Problem(
         score,
-        wanted or surrogate_from("logistic" if record is None else record.default_surrogate),
+        wanted or surrogate_from(default_surrogate),
         WholeSpace() if radius is None else L2Ball(float(radius)),
         n_features=n_features,
         ridge=float(ridge),
@@ -81,7 +90,8 @@ def plan(
     if "index_seed" in planner_options(planner):
         arguments["index_seed"] = fresh_seed() if index_seed is None else index_seed
     made = planner(problem, budget, n, **arguments)
-    return replace(made, features=domain, classes=public_classes).checked()
+    targets = None if target_bounds is None else checked_target_bounds(target_bounds)
+    return replace(made, features=domain, classes=public_classes, target_bounds=targets).checked()
 
 
 def choose(budget: Budget, surrogate: Surrogate | None, ridge: float) -> str:
@@ -95,6 +105,22 @@ def choose(budget: Budget, surrogate: Surrogate | None, ridge: float) -> str:
             )
         return "dpgdsc"
     return "moments" if surrogate is None or isinstance(surrogate, Square) else "noisy-gd"
+
+
+def _task_of(algorithm: str | Callable[..., Plan]) -> str:
+    known = isinstance(algorithm, str) and algorithm != "auto"
+    return algorithm_named(str(algorithm)).tasks[0] if known else "auc"
+
+
+def _surrogate_of(score: PointScore, wanted: Surrogate | None) -> str:
+    """The score's own surrogate; an error if another is wanted that says nothing there."""
+    if wanted is not None and score.surrogates is not None and wanted.name not in score.surrogates:
+        raise AssumptionError(
+            f"{score.task} needs the {' or '.join(score.surrogates)} surrogate",
+            f"surrogate={wanted}",
+            "Leave surrogate=None.",
+        )
+    return score.default_surrogate
 
 
 def _tasks() -> tuple[str, ...]:

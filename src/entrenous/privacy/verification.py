@@ -8,8 +8,8 @@ from typing import Any
 from entrenous.errors import EntrenousError, PrivacyError
 from entrenous.parts.feature_domains import INTERNAL_DIAMETER
 from entrenous.parts.parameter_domains import FrobeniusPSD, L2Ball, ParameterDomain, WholeSpace
+from entrenous.parts.pointwise import score_of
 from entrenous.parts.problem import Problem
-from entrenous.parts.scores import SCORES
 from entrenous.parts.surrogates import surrogate_from
 from entrenous.privacy import sensitivity
 from entrenous.privacy.accounting import confirm, total_epsilon
@@ -49,15 +49,20 @@ def _lemma_8(problem: Problem, n: int, public: Mapping[str, Any]) -> float:
     return sensitivity.class_moments_sensitivity(problem.diameter / 2.0, (a, b, c))
 
 
+def _lemma_9(problem: Problem, n: int, public: Mapping[str, Any]) -> float:
+    return sensitivity.pointwise_gradient_sensitivity(problem, n)
+
+
 RECOMPUTATIONS: dict[str, Recomputation] = {
     "Lemma 1": _lemma_1,
     "Lemma 2": _lemma_2,
     "Lemma 3": _lemma_3,
     "Lemma 8": _lemma_8,
+    "Lemma 9": _lemma_9,
 }
 """Lemmas whose sensitivity follows in closed form from a certificate's numbers; n is what a release sees of them."""
 
-_PER_STEP = ("Lemma 1", "Lemma 2")
+_PER_STEP = ("Lemma 1", "Lemma 2", "Lemma 9")
 """Lemmas of one gradient: every step releases one."""
 
 
@@ -129,7 +134,7 @@ def problem_of(certificate: PrivacyCertificate) -> Problem:
     """The problem that the certificate describes, rebuilt from its text."""
     stated = certificate.problem
     try:
-        score = SCORES[stated["task"]]()
+        score = score_of(stated["task"])
         domain: ParameterDomain
         if stated["radius"] is None:
             domain = WholeSpace()
