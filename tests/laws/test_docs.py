@@ -82,7 +82,13 @@ def test_lemmas_are_cited_only_if_they_are_proved():
 
 
 @pytest.mark.parametrize(
-    "heading", ["Gaussian composition", "Pure privacy: the l2 mechanism", "Clipping and internal units"]
+    "heading",
+    [
+        "Gaussian composition",
+        "Sampling without replacement",
+        "Pure privacy: the l2 mechanism",
+        "Clipping and internal units",
+    ],
 )
 def test_from_sensitivity_to_noise(heading):
     assert len(sections(PROOFS)[heading].split()) > 80

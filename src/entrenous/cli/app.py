@@ -171,6 +171,8 @@ def algorithms() -> None:
 
     records = listed()
     table = Table(*records.header(), box=None, header_style="bold")
+    # A name is what one types: it must not be broken in a narrow terminal.
+    table.columns[0].no_wrap = True
     for row in records.rows():
         table.add_row(*row)
     Console().print(table)

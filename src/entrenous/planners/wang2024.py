@@ -194,6 +194,8 @@ def _plan(
     if not isinstance(low_noise, bool):
         raise InputError("low_noise must be True or False", repr(low_noise), "False is the default.")
     need_bounded_slopes(name, problem)
+    if budget.is_private:
+        need_gaussian(name, budget)
     step_size, steps = schedule(problem, budget, n, low_noise=low_noise)
     steps = steps_from(max_iter, steps)
     pairwise = printed is PAIRWISE
@@ -204,7 +206,6 @@ def _plan(
     noise = None
     beta: dict[str, float] = {}
     if budget.is_private:
-        need_gaussian(name, budget)
         sampling = Sampling(WITHOUT_REPLACEMENT, n, sample)
         if calibration == "tight":
             noise = calibrated(budget, sensitivity, lemma, count=steps, sampling=sampling)
