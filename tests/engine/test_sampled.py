@@ -164,7 +164,7 @@ def test_the_ridge_weighs_as_over_all_pairs(form):
 
 @pytest.mark.parametrize("size", [1, 2, 3])
 def test_every_subset_is_equally_likely(size):
-    """The law of the sample, read off a run: which records a step without noise looked at."""
+    """The law of the samples of the transcription, which the tests above hold to those of the run."""
     counts = {}
     for sample, _ in samples_and_noise(3, 40_000, size, 1, 0.0, 1 << 18):
         assert len(set(sample)) == size
