@@ -83,7 +83,13 @@ def test_lemmas_are_cited_only_if_they_are_proved():
 
 @pytest.mark.parametrize(
     "heading",
-    ["Gaussian composition", "Disjoint phases", "Pure privacy: the l2 mechanism", "Clipping and internal units"],
+    [
+        "Gaussian composition",
+        "Disjoint phases",
+        "Sampling without replacement",
+        "Pure privacy: the l2 mechanism",
+        "Clipping and internal units",
+    ],
 )
 def test_from_sensitivity_to_noise(heading):
     assert len(sections(PROOFS)[heading].split()) > 80

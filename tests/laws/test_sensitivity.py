@@ -17,8 +17,10 @@ from oracles import NAMED_SURROGATES, problem_name, problems, random_labels, ran
 from entrenous.engine.all_pairs import all_pairs_gradient
 from entrenous.engine.moments import ClassMoments
 from entrenous.engine.phases import Descent
+from entrenous.engine.sampled import SampledDescent
 from entrenous.errors import AssumptionError
 from entrenous.parts.parameter_domains import FrobeniusPSD, L2Ball, WholeSpace
+from entrenous.parts.pointwise import Residual, SignedScore
 from entrenous.parts.problem import Problem
 from entrenous.parts.scores import ErrorDifference, LinearDifference, Mahalanobis
 from entrenous.parts.surrogates import (
@@ -31,12 +33,15 @@ from entrenous.parts.surrogates import (
     SquaredHinge,
     Welsch,
 )
+from entrenous.planners.wang2024 import dpsgd_pairwise, dpsgd_pointwise
+from entrenous.privacy.budget import Budget
 from entrenous.privacy.noise import SeededNoise
 from entrenous.privacy.sensitivity import (
     all_pairs_gradient_sensitivity,
     class_moments_sensitivity,
     convex_descent_sensitivity,
     pair_gradient_sensitivity,
+    pointwise_gradient_sensitivity,
     strongly_convex_descent_sensitivity,
 )
 
@@ -661,3 +666,123 @@ def test_unbounded_slopes_have_no_sensitivity():
     problem = Problem(LinearDifference(), Square(), WholeSpace(), 2)
     assert all_pairs_gradient_sensitivity(problem, 10) == math.inf
     assert all_pairs_gradient_sensitivity(replace(problem, surrogate=Logistic()), 10) == pytest.approx(0.2)
+
+
+# --- Lemma 9 ----------------------------------------------------------------------------------------------------------
+
+
+POINTWISE = [
+    Problem(score, surrogate, L2Ball(radius), 2)
+    for score in (SignedScore(), Residual())
+    for surrogate in NAMED_SURROGATES
+    if score.surrogates is None or surrogate.name in score.surrogates
+    for radius in (0.4, 1.5)
+]
+
+
+def point_gradient(problem, w, x, y):
+    """Gradient of one record's loss, from the definitions."""
+    rows, labels = x[None, :], np.array([y])
+    slope = problem.loss.derivative(problem.score.margin(w, rows, labels))
+    return slope[0] * problem.score.feature(rows, labels)[0]
+
+
+def lemma_9(problem, *, records=3, share=1.0, tries=400):
+    """Mean gradient of a batch before and after; rows on the sphere, mirrored rows and flipped labels among them."""
+    rng = np.random.default_rng(0)
+    bound = share * pointwise_gradient_sensitivity(problem, records)
+    worst = 0.0
+    regression = isinstance(problem.score, Residual)
+    for _ in range(tries):
+        w = rng.normal(size=3)
+        w *= problem.domain.radius * rng.choice([0.0, 0.3, 1.0]) / np.linalg.norm(w)
+        x, x_new = random_rows(rng, 2, 2)
+        kind = rng.integers(3)
+        x, x_new = (x / np.linalg.norm(x), x_new) if kind else (x, x_new)
+        x_new = x if kind == 1 else -x if kind == 2 else x_new
+        y, y_new = rng.choice([-1.0, 1.0], 2) if regression else rng.integers(0, 2, 2)
+        rest = sum(point_gradient(problem, w, row, 1.0) for row in random_rows(rng, records - 1, 2))
+        before = (rest + point_gradient(problem, w, x, y)) / records
+        after = (rest + point_gradient(problem, w, x_new, y_new)) / records
+        ratio = float(np.linalg.norm(before - after)) / bound
+        if ratio > 1.0 + ROUNDING:
+            raise Violation(ratio)
+        worst = max(worst, ratio)
+    return worst
+
+
+@pytest.mark.parametrize("problem", POINTWISE, ids=problem_name)
+def test_lemma_9(problem):
+    assert lemma_9(problem) > 0.3
+
+
+@pytest.mark.parametrize("records", [1, 5])
+def test_lemma_9_is_attained_by_the_hinge(records):
+    problem = Problem(SignedScore(), Hinge(), L2Ball(0.4), 2)
+    assert lemma_9(problem, records=records) >= 1.0 - 1e-6
+    with pytest.raises(Violation):
+        lemma_9(problem, records=records, share=0.5)
+
+
+def test_lemma_9_is_for_records_only():
+    with pytest.raises(AssumptionError, match="pointwise"):
+        pointwise_gradient_sensitivity(Problem(LinearDifference(), Hinge(), L2Ball(1.0), 2), 1)
+
+
+# --- one step on a secret sample --------------------------------------------------------------------------------------
+
+
+def one_step(problem, pairwise, batch, X, y, w):
+    """The parameter after one step of the real loop from w, the whole table being the sample: no noise, step 1."""
+    phase = SampledDescent(pairwise, 2, 1e-3, batch)
+    released = phase.run(problem, X, y, w, SeededNoise(np.random.default_rng(0)), lambda done, total: None)
+    average = released.w if pairwise else np.append(released.w, released.intercept)
+    # The average of w_1 and w_2 tells w_2.
+    return (2.0 * average - 2.0 * w) / 1e-3
+
+
+@pytest.mark.parametrize("form", ["indicator", "label-difference"])
+@pytest.mark.parametrize("surrogate", [Hinge(), Logistic(), Square(), QNormHinge(q=1.4)], ids=str)
+@pytest.mark.parametrize("batch", [None, 2, 6])
+def test_one_step_on_a_sample_of_pairs_moves_no_farther_than_its_noise_is_scaled_to(surrogate, batch, form):
+    problem = Problem(LinearDifference(), surrogate, L2Ball(1.0), 2, form=form)
+    budget, n = Budget(1.0, 1e-6), 300
+    plan = dpsgd_pairwise(problem, budget, n, max_iter=5, batch=batch)
+    rng = np.random.default_rng(1)
+    worst = 0.0
+    for _ in range(150):
+        m = plan.mechanisms[0].sampling.sample
+        X, y = random_rows(rng, m, 2), rng.integers(0, 2, m)
+        axis = random_rows(rng, 1, 2)[0]
+        axis /= np.linalg.norm(axis)
+        if rng.random() < 0.7:
+            # All others on one side, the replaced record on the other, its label flipped.
+            X[1:], X[0], y[1:], y[0] = -axis, axis, 0, 1
+        other, labels = X.copy(), y.copy()
+        labels[0] = 1 - y[0]
+        if rng.random() < 0.3:
+            other[0] = random_rows(rng, 1, 2)[0]
+        w = -axis * rng.choice([0.2, 0.9])
+        change = one_step(problem, True, batch, X, y, w) - one_step(problem, True, batch, other, labels, w)
+        worst = max(worst, float(np.linalg.norm(change)) / plan.mechanisms[0].l2_sensitivity)
+    assert worst <= 1.0 + 1e-6
+    assert worst > 0.9
+
+
+@pytest.mark.parametrize("batch", [None, 4])
+def test_one_step_on_a_sample_of_records_moves_no_farther_than_its_noise_is_scaled_to(batch):
+    problem = Problem(SignedScore(), Hinge(), L2Ball(0.5), 2)
+    plan = dpsgd_pointwise(problem, Budget(1.0, 1e-6), 300, max_iter=5, batch=batch)
+    rng = np.random.default_rng(1)
+    worst = 0.0
+    for _ in range(60):
+        m = plan.mechanisms[0].sampling.sample
+        X, y = random_rows(rng, m, 2), rng.integers(0, 2, m)
+        X[0] /= np.linalg.norm(X[0])
+        other, labels = X.copy(), y.copy()
+        labels[0] = 1 - y[0]
+        w = rng.normal(size=3) * 0.1
+        change = one_step(problem, False, batch, X, y, w) - one_step(problem, False, batch, other, labels, w)
+        worst = max(worst, float(np.linalg.norm(change)) / plan.mechanisms[0].l2_sensitivity)
+    assert worst <= 1.0 + 1e-6
+    assert worst > 0.95

@@ -19,7 +19,8 @@ from entrenous.planners.xue2021 import dpgdc2
 from entrenous.privacy.accounting import TOLERANCE
 from entrenous.privacy.budget import Budget
 
-N = 500
+N = 5000
+"""Large enough for the side conditions of every printed noise."""
 FIELDS = [
     "schema",
     "library",
@@ -137,7 +138,13 @@ def test_schema_fields(name, calibration, privacy):
     for mechanism in content["mechanisms"]:
         assert set(mechanism) == set(MECHANISM_FIELDS)
         assert re.fullmatch(r"all|disjoint phase \d+", mechanism["scope"])
-        assert mechanism["sampling"] is None
+        if mechanism["kind"] == "sampled-gaussian":
+            sampling = mechanism["sampling"]
+            assert list(sampling) == ["scheme", "population", "sample"]
+            assert sampling["scheme"] == "without-replacement"
+            assert sampling["population"] == N
+        else:
+            assert mechanism["sampling"] is None
     assert content["schema"] == "entrenous-certificate/1"
     assert content["adjacency"] == "replace-one"
     assert content["library"] == f"entrenous {entrenous.__version__}"
@@ -193,7 +200,7 @@ def test_less_noise_a_smaller_epsilon_or_sensitivity_is_refused(name, calibratio
     certificate = certificate_of(name, calibration, privacy)
     # Of disjoint phases the dearest one sets the price.
     dearest = min(range(len(certificate.mechanisms)), key=lambda i: certificate.mechanisms[i].noise_multiplier)
-    noise = "sigma" if certificate.mechanisms[0].is_gaussian else "scale"
+    noise = "sigma" if certificate.mechanisms[0].is_normal else "scale"
     refused(certificate, "epsilon", lambda epsilon: 0.999 * epsilon)
     refused(certificate, "mechanisms", dearest, noise, lambda size: 0.999 * size)
     refused(certificate, "mechanisms", dearest, "count", lambda count: count + 1)
@@ -296,9 +303,9 @@ def test_disjoint_phases_are_disjoint_and_all_of_them_are_priced():
     certificate = certificate_of("dpegd")
     phases = certificate.public["phases"]
     assert sum(phase["records"] for phase in phases) == N
-    assert "8 disjoint phases of 500 records" in str(check(certificate.to_json()))
+    assert f"{len(phases)} disjoint phases of {N} records" in str(check(certificate.to_json()))
     refused(certificate, "n", N - 1)
-    for k in range(8):
+    for k in range(len(phases)):
         # More records would mean a smaller sensitivity, and overlapping phases.
         refused(certificate, "public", "phases", k, "records", lambda records: records + 1)
         refused(certificate, "public", "phases", k, "steps", lambda steps: steps + 1)
@@ -454,3 +461,43 @@ def test_two_mechanisms_are_paid_for_twice():
     twice = replace(certificate, mechanisms=certificate.mechanisms * 2)
     with pytest.raises(PrivacyError, match="epsilon"):
         twice.verify()
+
+
+# --- secret samples ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "batch"), [("dpsgd-pairwise", None), ("dpsgd-pairwise", 10), ("dpsgd-pointwise", 7)])
+def test_sampling_cannot_be_bent(name, batch):
+    certificate = certificate_of(name, options={"batch": batch}, max_iter=300)
+    certificate.verify()
+    sample = certificate.mechanisms[0].sampling.sample
+    place = ("mechanisms", 0, "sampling")
+    # More records to hide among, or fewer looked at, would make the price smaller than it is.
+    refused(certificate, *place, "population", N + 1)
+    refused(certificate, *place, "sample", sample - 1)
+    refused(certificate, *place, "sample", sample + 1)
+    refused(certificate, *place, "sample", 0)
+    refused(certificate, *place, "scheme", "poisson")
+    refused(certificate, *place, "scheme", None)
+    refused(certificate, *place, None)
+    refused(certificate, "mechanisms", 0, "count", 299)
+    refused(certificate, "public", "batch", -1)
+    refused(certificate, "n", N - 1)
+    if batch is not None:
+        refused(certificate, "public", "batch", batch + 1)
+
+
+def test_a_pointwise_lemma_is_not_for_pairs():
+    certificate = certificate_of("dpsgd-pairwise", max_iter=300)
+    refused(certificate, "mechanisms", 0, "lemma", "Lemma 9")
+    refused(certificate_of("dpsgd-pointwise", max_iter=300), "problem", "task", "auc")
+
+
+def test_certificates_of_a_regression_verify():
+    certificate = certificate_of(
+        "dpsgd-pointwise", task="pointwise-regression", target_bounds=(0, 50), surrogate="q-norm-loss(q=1.5)"
+    )
+    assert certificate.verify().on_trust == ()
+    assert certificate.public["target_bounds"] == [0.0, 50.0]
+    assert PrivacyCertificate.from_json(certificate.to_json()) == certificate
+    assert f"1 of {N} records" in str(certificate)

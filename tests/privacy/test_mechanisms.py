@@ -251,7 +251,7 @@ GOOD = {"kind": "gaussian", "l2_sensitivity": 0.1, "lemma": "Lemma 2", "sigma": 
         {"count": -1},
         {"count": 1.5},
         {"count": True},
-        {"sampling": {"scheme": "poisson"}},
+        {"sampling": {"scheme": "without-replacement", "population": 9, "sample": 2}},
         {"kind": "laplace"},
         {"kind": "laplace", "sigma": None, "scale": 1.0},
         {"kind": "laplace", "sigma": None, "scale": 1.0, "l1_sensitivity": math.nan},

@@ -76,14 +76,15 @@ def test_a_private_fit_draws_all_of_its_noise_from_the_operating_system(spy):
         lambda: np.random.RandomState(5),
     ],
 )
-@pytest.mark.parametrize("draw", ["normal", "exponential", "laplace"])
+@pytest.mark.parametrize("draw", ["normal", "exponential", "laplace", "integers"])
 def test_seeded_draws_repeat(make, draw):
     first, second = noise_from(make()), noise_from(make())
     assert isinstance(first, SeededNoise)
     assert first.seeded
-    once = getattr(first, draw)(20)
-    np.testing.assert_array_equal(once, getattr(second, draw)(20))
-    assert (getattr(first, draw)(20) != once).all()
+    arguments = (2**40, 20) if draw == "integers" else (20,)
+    once = getattr(first, draw)(*arguments)
+    np.testing.assert_array_equal(once, getattr(second, draw)(*arguments))
+    assert (getattr(first, draw)(*arguments) != once).all()
 
 
 def test_different_seeds_differ_and_a_shared_generator_moves_on():
@@ -134,3 +135,32 @@ def test_bits_are_the_inverse_of_the_distribution(monkeypatch):
     np.testing.assert_array_equal(values[::2], -values[1::2])
     bits(monkeypatch, *(int(p * 2**64) for p in (1e-15, 0.5, 0.999)))
     np.testing.assert_allclose(np.exp(-SecureNoise().exponential(3)), [1e-15, 0.5, 0.999], rtol=1e-4)
+
+
+def test_secret_integers_come_from_the_operating_system(spy):
+    values = noise_from(None).integers(2**40, 50)
+    assert spy.taken == 50 * 8
+    assert values.dtype == np.int64
+    assert len(set(values.tolist())) == 50
+
+
+@pytest.mark.parametrize("source", [None, 0])
+@pytest.mark.parametrize("high", [1, 2, 7, 1000])
+def test_integers_are_uniform(source, high):
+    counts = np.bincount(noise_from(source).integers(high, 200_000), minlength=high)
+    assert len(counts) == high
+    expected = 200_000 / high
+    # Five deviations of a chi-square with high - 1 degrees of freedom.
+    statistic = float(((counts - expected) ** 2 / expected).sum())
+    assert statistic <= (high - 1) + 5.0 * math.sqrt(2.0 * max(high - 1, 1))
+
+
+def test_the_incomplete_run_of_words_is_drawn_again(monkeypatch):
+    """2^64 = 3 * k + 1: the last word would make 0 more likely than 1 and 2."""
+    stream = iter([[0, 2**64 - 1, 2**64 - 2, 5], [2**64 - 1], [4]])
+    monkeypatch.setattr(os, "urandom", lambda size: np.array(next(stream), dtype=np.uint64).tobytes())
+    assert SecureNoise().integers(3, 4).tolist() == [0, 1, 2, 2]
+    assert next(stream, None) is None
+    # For a power of two every word is welcome.
+    monkeypatch.setattr(os, "urandom", lambda size: np.array([2**64 - 1], dtype=np.uint64).tobytes())
+    assert SecureNoise().integers(8, 1).tolist() == [7]

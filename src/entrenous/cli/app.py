@@ -170,11 +170,9 @@ def algorithms() -> None:
     from entrenous.planners import algorithms as listed
 
     records = listed()
-    name, *others = records.header()
-    table = Table(box=None, header_style="bold")
-    table.add_column(name, no_wrap=True)
-    for header in others:
-        table.add_column(header)
+    table = Table(*records.header(), box=None, header_style="bold")
+    # A name is what one types: it must not be broken in a narrow terminal.
+    table.columns[0].no_wrap = True
     for row in records.rows():
         table.add_row(*row)
     Console().print(table)

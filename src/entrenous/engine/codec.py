@@ -19,30 +19,34 @@ T = TypeVar("T")
 def _types() -> dict[str, type]:
     from entrenous.engine.phases import Descent, Minimise, MomentRelease
     from entrenous.engine.plan import Plan
+    from entrenous.engine.sampled import SampledDescent
     from entrenous.engine.streaming import Streaming
     from entrenous.parts.feature_domains import FeatureBall, FeatureBounds
     from entrenous.parts.parameter_domains import PARAMETER_DOMAINS
+    from entrenous.parts.pointwise import POINT_SCORES
     from entrenous.parts.problem import Problem
     from entrenous.parts.scores import SCORES
     from entrenous.parts.streams import Stream
     from entrenous.parts.surrogates import SURROGATES
     from entrenous.privacy.budget import Budget
-    from entrenous.privacy.mechanisms import Mechanism
+    from entrenous.privacy.mechanisms import Mechanism, Sampling
 
     kinds: list[type] = [
         Plan,
         Problem,
         Budget,
         Mechanism,
+        Sampling,
         Descent,
         MomentRelease,
         Minimise,
         Stream,
         Streaming,
+        SampledDescent,
         FeatureBounds,
         FeatureBall,
     ]
-    kinds += [*SURROGATES.values(), *SCORES.values(), *PARAMETER_DOMAINS.values()]
+    kinds += [*SURROGATES.values(), *SCORES.values(), *POINT_SCORES.values(), *PARAMETER_DOMAINS.values()]
     return {kind.__name__: kind for kind in kinds}
 
 

@@ -14,7 +14,7 @@ from numba import njit
 from entrenous.errors import InputError
 from entrenous.parts.surrogates import Reparametrised, Surrogate
 
-LOGISTIC, HINGE, SMOOTHED_HINGE, SQUARED_HINGE, SQUARE, Q_NORM_HINGE, Q_NORM_LOSS = range(7)
+LOGISTIC, HINGE, SMOOTHED_HINGE, SQUARED_HINGE, SQUARE, Q_NORM_HINGE, Q_NORM_LOSS, WELSCH = range(8)
 
 _CODES = {
     "logistic": LOGISTIC,
@@ -24,13 +24,14 @@ _CODES = {
     "square": SQUARE,
     "q-norm-hinge": Q_NORM_HINGE,
     "q-norm-loss": Q_NORM_LOSS,
+    "welsch": WELSCH,
 }
 
 
 def surrogate_code(surrogate: Surrogate) -> tuple[int, float, float, float]:
     """``(code, parameter, inner, outer)`` of a surrogate: it is ``outer * phi(inner * t)``.
 
-    `parameter` is the smoothed hinge's width or the q of a q-norm, 0 where there is none.
+    `parameter` is the smoothed hinge's width, the q of a q-norm or the bandwidth of Welsch's, 0 where there is none.
 
     >>> from entrenous.parts.surrogates import Reparametrised, SmoothedHinge
     >>> surrogate_code(Reparametrised(SmoothedHinge(width=0.1), inner=2.0, outer=3.0))
@@ -74,6 +75,8 @@ def slope(code: int, parameter: float, inner: float, outer: float, t: float) -> 
         d = -parameter * max(0.0, 1.0 - s) ** (parameter - 1.0)
     elif code == Q_NORM_LOSS:
         d = parameter * math.copysign(abs(s - 1.0) ** (parameter - 1.0), s - 1.0)
+    elif code == WELSCH:
+        d = s / parameter**2 * math.exp(-0.5 * (s / parameter) ** 2)
     else:
         d = math.nan
     return outer * inner * d

@@ -9,30 +9,32 @@ import numpy as np
 
 from entrenous.arrays import AnyArray, Array, Codes
 from entrenous.engine.phases import Released
-from entrenous.errors import InputError, PrivacyError
+from entrenous.errors import InputError
 from entrenous.parts.feature_domains import FeatureDomain
+from entrenous.parts.targets import TARGET_TASKS, TargetRange, missing_target_bounds
 
 if TYPE_CHECKING:
     from entrenous.engine.plan import Plan
 
 
-def read_labels(plan: Plan, y: Any) -> AnyArray:
-    """Class codes, or targets in internal units. Of a private plan's labels only type and public range are checked."""
+def read_labels(plan: Plan, y: Any) -> tuple[AnyArray, TargetRange | None]:
+    """Class codes, or targets in internal units and their range.
+
+    Of a private plan's labels only type and public range are checked.
+    """
     labels = np.asarray(y)
     if labels.shape != (plan.n,):
         raise InputError(f"y needs one label per row ({plan.n})", f"shape {labels.shape}", "Pass a flat array.")
-    if plan.task == "error-entropy":
-        if plan.is_private and plan.target_bounds is None:
-            raise missing_target_bounds()
-        return _targets(labels, plan.target_bounds)
+    if plan.task in TARGET_TASKS:
+        return _read_targets(plan, labels)
     classes = plan.classes or (0, 1)
     if plan.task == "metric" and plan.classes is None and not plan.is_private:
         classes = tuple(np.unique(labels).tolist())
     codes = class_codes(labels, classes)
     if not plan.is_private and len(np.unique(codes)) < 2:
-        what = "a ranking needs both classes" if plan.task == "auc" else "a metric needs two classes or more"
+        what = "a metric needs two classes or more" if plan.task == "metric" else "a ranking needs both classes"
         raise InputError(f"{what} in y", "one class", "Check the labels and how rows were split.")
-    return codes
+    return codes, None
 
 
 def class_codes(y: Any, classes: Sequence[Any]) -> Codes:
@@ -51,17 +53,7 @@ def class_codes(y: Any, classes: Sequence[Any]) -> Codes:
     return codes
 
 
-def missing_target_bounds() -> PrivacyError:
-    """The error of every private regression without a public range of its targets."""
-    return PrivacyError(
-        "a private regression needs the public range of its targets, because the noise is scaled to it",
-        "target_bounds=None",
-        "Declare what is known before looking at the data, e.g. target_bounds=(0, 100). Targets outside are clipped.",
-    )
-
-
-def _targets(labels: AnyArray, bounds: tuple[float, float] | None) -> Array:
-    """Targets clipped into the public range and mapped to [-1, 1]; as they are without a range."""
+def _read_targets(plan: Plan, labels: AnyArray) -> tuple[Array, TargetRange | None]:
     try:
         targets = labels.astype(float)
     except (TypeError, ValueError):
@@ -69,14 +61,24 @@ def _targets(labels: AnyArray, bounds: tuple[float, float] | None) -> Array:
         raise InputError("targets must be numbers", "something else in y", "Encode them.") from None
     if not np.isfinite(targets).all():
         raise InputError("targets must be finite", "NaN or infinity", "Fill or drop missing values first.")
-    if bounds is None:
-        return targets
-    middle, half = _middle_and_half(bounds)
-    return np.clip((np.clip(targets, *bounds) - middle) / half, -1.0, 1.0)
+    if plan.target_bounds is not None:
+        declared = TargetRange(*plan.target_bounds)
+        return declared.to_internal(targets), declared
+    if plan.is_private:
+        raise missing_target_bounds()
+    if any(phase.unit_rows for phase in plan.phases):
+        found = TargetRange.around(targets)
+        return found.to_internal(targets), found
+    return targets, None
 
 
 def in_user_units(
-    plan: Plan, features: FeatureDomain | None, released: Released, X: Array, y: AnyArray
+    plan: Plan,
+    features: FeatureDomain | None,
+    targets: TargetRange | None,
+    released: Released,
+    X: Array,
+    y: AnyArray,
 ) -> tuple[Array, float]:
     """Coefficients (a matrix for a metric) and intercept; `X` and `y` are read by fits without privacy only."""
     if plan.task == "metric":
@@ -88,10 +90,7 @@ def in_user_units(
     coef = released.w
     if features is not None:
         coef, intercept = features.to_user(coef, intercept)
-    if plan.target_bounds is not None:
-        middle, half = _middle_and_half(plan.target_bounds)
-        coef, intercept = half * coef, half * intercept + middle
-    return coef, intercept
+    return (coef, intercept) if targets is None else targets.to_user(coef, intercept)
 
 
 def _level(task: str, scores: Array, y: AnyArray) -> float:
@@ -99,8 +98,3 @@ def _level(task: str, scores: Array, y: AnyArray) -> float:
     if task == "error-entropy":
         return float(np.mean(y - scores))
     return -float(scores[y == 0].mean() + scores[y == 1].mean()) / 2.0
-
-
-def _middle_and_half(bounds: tuple[float, float]) -> tuple[float, float]:
-    low, high = bounds
-    return low / 2.0 + high / 2.0, high / 2.0 - low / 2.0

@@ -36,8 +36,8 @@ class Phase(ABC):
         return None
 
     @property
-    def needs_unit_rows(self) -> bool:
-        """Whether its step sizes presume rows of norm at most 1."""
+    def unit_rows(self) -> bool:
+        """Whether it needs rows of norm at most 1 even without privacy: its step size does not adapt to the rows."""
         return False
 
     @property

@@ -16,7 +16,7 @@ from entrenous.engine.run import Fitted, run
 from entrenous.errors import InputError, PrivacyWarning
 from entrenous.parts.feature_domains import FeatureDomain
 from entrenous.parts.problem import Problem
-from entrenous.privacy.accounting import TOLERANCE, accountant_version, confirm, total_epsilon
+from entrenous.privacy.accounting import TOLERANCE, account_name, accountant_version, confirm, total_epsilon
 from entrenous.privacy.budget import Budget
 from entrenous.privacy.certificate import PrivacyCertificate, describe_problem
 from entrenous.privacy.mechanisms import Mechanism
@@ -47,7 +47,7 @@ class Plan:
     features: FeatureDomain | None = None
     classes: tuple[Any, ...] | None = None
     target_bounds: tuple[float, float] | None = None
-    """Public range of the targets, for error entropy: they are clipped into it and mapped to [-1, 1]."""
+    """Public range of the targets of a regression: they are clipped into it and mapped to [-1, 1]."""
 
     @property
     def task(self) -> str:
@@ -119,7 +119,7 @@ class Plan:
             problem=describe_problem(self.problem),
             mechanisms=self.mechanisms,
             accountant={
-                "name": "Gaussian DP, exact" if all(m.is_gaussian for m in self.mechanisms) else "pure epsilon, summed",
+                "name": account_name(self.mechanisms),
                 "version": f"dp-accounting {accountant_version()}",
                 "tolerance": TOLERANCE,
             },
@@ -131,6 +131,7 @@ class Plan:
                     "parameter_domain": self.problem.domain.name,
                     **({} if self.target_bounds is None else {"target_bounds": self.target_bounds}),
                     **({} if self.index_seed is None else {"index_seed": self.index_seed}),
+                    **({} if self.target_bounds is None else {"target_bounds": self.target_bounds}),
                     **self.public,
                 }
             ),

@@ -15,6 +15,7 @@ from entrenous.engine.progress import current_listener
 from entrenous.errors import InputError, PrivacyWarning
 from entrenous.parts.feature_domains import FeatureBounds, missing_bounds
 from entrenous.parts.indices import permutation
+from entrenous.parts.targets import TargetRange
 from entrenous.privacy.certificate import PrivacyCertificate
 from entrenous.privacy.noise import noise_from
 
@@ -45,16 +46,16 @@ def run(plan: Plan, X: Any, y: Any, random_state: Any) -> Fitted:
     """See `Plan.run`."""
     if plan.is_private and plan.features is None:
         raise missing_bounds("running a private plan")
-    rows, labels = _checked(plan, X, y)
+    rows, labels, targets = _checked(plan, X, y)
     noise = noise_from(random_state)
     certificate = plan.certificate()
     if certificate is not None and noise.seeded:
         warnings.warn(f"In this private fit {SEEDED}", PrivacyWarning, stacklevel=4)
         certificate = certificate.as_seeded(SEEDED)
     features = plan.features
-    if features is None and not plan.is_private and any(phase.needs_unit_rows for phase in plan.phases):
-        # Step sizes presume rows of norm 1; without privacy the rows themselves may say what that is.
-        features = FeatureBounds(tuple(rows.min(axis=0)), tuple(rows.max(axis=0)))
+    if features is None and any(phase.unit_rows for phase in plan.phases):
+        # Only a fit without privacy gets here: it may take the box from the rows.
+        features = FeatureBounds(tuple(rows.min(axis=0).tolist()), tuple(rows.max(axis=0).tolist()))
     internal = rows if features is None else features.to_internal(rows)
     released = Released(plan.problem.start(), None, 0)
     steps = 0
@@ -62,7 +63,7 @@ def run(plan: Plan, X: Any, y: Any, random_state: Any) -> Fitted:
         X_phase, y_phase = _dealt(plan, phase.records, internal, labels)
         released = phase.run(plan.problem, X_phase, y_phase, released.w, noise, current_listener())
         steps += released.steps
-    coef, intercept = in_user_units(plan, features, released, internal, labels)
+    coef, intercept = in_user_units(plan, features, targets, released, internal, labels)
     return Fitted(coef, intercept, released.w, steps, plan, certificate)
 
 
@@ -75,7 +76,7 @@ def _dealt(plan: Plan, records: tuple[int, int] | None, X: Array, y: AnyArray) -
     return X[chosen], y[chosen]
 
 
-def _checked(plan: Plan, X: Any, y: Any) -> tuple[Array, AnyArray]:
+def _checked(plan: Plan, X: Any, y: Any) -> tuple[Array, AnyArray, TargetRange | None]:
     rows = np.asarray(X, dtype=float)
     if rows.shape != (plan.n, plan.n_features):
         raise InputError(
@@ -85,4 +86,4 @@ def _checked(plan: Plan, X: Any, y: Any) -> tuple[Array, AnyArray]:
         )
     if not np.isfinite(rows).all():
         raise InputError("the features must be finite", "NaN or infinity", "Fill or drop missing values first.")
-    return rows, read_labels(plan, y)
+    return (rows, *read_labels(plan, y))

@@ -35,7 +35,7 @@ class Streaming(Phase):
         return self.share
 
     @property
-    def needs_unit_rows(self) -> bool:
+    def unit_rows(self) -> bool:
         return True
 
     @property

@@ -12,7 +12,7 @@ from entrenous.arrays import Array
 from entrenous.errors import InputError
 from entrenous.parts.feature_domains import INTERNAL_DIAMETER
 from entrenous.parts.parameter_domains import ParameterDomain
-from entrenous.parts.scores import PairScore
+from entrenous.parts.scores import Score
 from entrenous.parts.surrogates import Interval, Reparametrised, Surrogate
 
 Form = Literal["indicator", "label-difference"]
@@ -24,10 +24,10 @@ class Problem:
 
     `form` matters for ranking only: ``"indicator"`` is ``1[y=1, y'=0] phi(<w, x-x'>)``; ``"label-difference"`` is the
     papers' ``phi((y-y')<w, x-x'>)`` with labels +-1, which over all pairs is the indicator form of ``2 phi(2t)`` up to
-    a constant.
+    a constant. With a pointwise score F is the mean over records instead, and "pair" reads "record" throughout.
     """
 
-    score: PairScore
+    score: Score
     surrogate: Surrogate
     domain: ParameterDomain
     n_features: int

@@ -17,26 +17,14 @@ from entrenous.parts.surrogates import Interval
 
 
 @dataclass(frozen=True)
-class PairScore(ABC):
-    """Margin of one ordered pair of records and its derivative in the parameter."""
+class Score(ABC):
+    """What a problem asks of a score, of pairs or of single records (`parts.pointwise`)."""
 
     task: ClassVar[str]
     counted_orders: ClassVar[int]
     """How many of the two orders of a pair of records carry a loss: 1 for ranking, else 2."""
     label_turns_sign: ClassVar[bool]
     """Whether replacing a record can turn the sign of the gradient's weight (not only its size)."""
-
-    @abstractmethod
-    def margin(self, w: Array, x: Array, x2: Array, y: AnyArray, y2: AnyArray) -> Array:
-        """Margins of pairs given as rows."""
-
-    @abstractmethod
-    def feature(self, x: Array, x2: Array, y: AnyArray, y2: AnyArray) -> Array:
-        """The derivative of the margin in the parameter, one per pair."""
-
-    @abstractmethod
-    def counts(self, y: AnyArray, y2: AnyArray) -> Array:
-        """1 where the ordered pair carries a loss, 0 elsewhere."""
 
     @abstractmethod
     def shape(self, n_features: int) -> tuple[int, ...]:
@@ -52,11 +40,28 @@ class PairScore(ABC):
 
     @abstractmethod
     def feature_norm(self, diameter: float) -> float:
-        """The largest norm of a pair's feature."""
+        """The largest norm of a feature, the margin's derivative in the parameter."""
 
     @abstractmethod
     def from_coordinates(self, vector: Array, n_features: int) -> Array:
         """The parameter whose isometric coordinates these are: ``||from_coordinates(v)|| = ||v||``."""
+
+
+@dataclass(frozen=True)
+class PairScore(Score):
+    """Margin of one ordered pair of records and its derivative in the parameter."""
+
+    @abstractmethod
+    def margin(self, w: Array, x: Array, x2: Array, y: AnyArray, y2: AnyArray) -> Array:
+        """Margins of pairs given as rows."""
+
+    @abstractmethod
+    def feature(self, x: Array, x2: Array, y: AnyArray, y2: AnyArray) -> Array:
+        """The derivative of the margin in the parameter, one per pair."""
+
+    @abstractmethod
+    def counts(self, y: AnyArray, y2: AnyArray) -> Array:
+        """1 where the ordered pair carries a loss, 0 elsewhere."""
 
 
 @dataclass(frozen=True)

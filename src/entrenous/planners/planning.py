@@ -9,16 +9,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
-from entrenous.engine.labels import missing_target_bounds
 from entrenous.engine.plan import Plan
 from entrenous.errors import AssumptionError, InputError
 from entrenous.parts.feature_domains import feature_domain_from
 from entrenous.parts.parameter_domains import PARAMETER_DOMAINS, ParameterDomain, WholeSpace
+from entrenous.parts.pointwise import PointScore, score_of
 from entrenous.parts.problem import Problem
-from entrenous.parts.scores import SCORES
 from entrenous.parts.surrogates import Square, Surrogate, surrogate_from
+from entrenous.parts.targets import TARGET_TASKS, checked_target_bounds, missing_target_bounds
 from entrenous.planners import Algorithm, algorithm_named, algorithms
 from entrenous.planners.registry import planner_options, unit_radius
 from entrenous.privacy.budget import Budget, budget_for
@@ -28,7 +26,7 @@ from entrenous.privacy.noise import fresh_index_seed
 def plan(
     algorithm: str | Callable[..., Plan] = "auto",
     *,
-    task: str = "auc",
+    task: str | None = None,
     n: int,
     n_features: int,
     epsilon: float | None,
@@ -48,15 +46,17 @@ def plan(
 ) -> Plan:
     """Decide everything about a fit from public numbers; no data.
 
-    `task` is ``"auc"``, ``"metric"`` (records of two or more `classes`; `domain` ``"frobenius"`` or ``"nuclear"``) or
-    ``"error-entropy"`` (regression; `target_bounds` is the public range of the targets). The linear tasks take `domain`
-    ``"l2-ball"`` or ``"whole-space"``; `radius` is the domain's, in internal units.
+    `task` is ``"auc"``, ``"metric"`` (records of two or more `classes`; `domain` ``"frobenius"`` or ``"nuclear"``),
+    ``"error-entropy"``, ``"pointwise-classification"`` or ``"pointwise-regression"``; ``None`` is the first that the
+    algorithm covers, ``"auc"`` for ``"auto"``. `target_bounds` is the public range of a regression's targets. The
+    linear tasks take `domain` ``"l2-ball"`` or ``"whole-space"``; `radius` is the domain's, in internal units.
 
     >>> print(plan("moments", n=1000, n_features=3, epsilon=1.0, bounds=(0, 1)).mechanisms[0].kind)
     gaussian
     """
     _positive_int("n", n, at_least=2)
     _positive_int("n_features", n_features, at_least=1)
+    task = _task_of(algorithm) if task is None else task
     if task not in _tasks():
         raise InputError("task must be one of " + ", ".join(_tasks()), repr(task), 'Use task="auc".')
     if calibration not in ("tight", "paper"):
@@ -77,9 +77,11 @@ def plan(
     elif not callable(algorithm):
         raise InputError("algorithm must be a name or a planner", repr(algorithm), "See entrenous.algorithms().")
     planner: Callable[..., Plan] = algorithm if record is None else record.planner  # type: ignore[assignment]
-    score = SCORES[task]()
+    score = score_of(task)
     rule = unit_radius if record is None or task == "metric" else record.default_radius
     usual = "logistic" if record is None else record.default_surrogate
+    if isinstance(score, PointScore):
+        usual = _surrogate_of(score, wanted)
     problem = Problem(
         score,
         wanted or surrogate_from("welsch" if task == "error-entropy" else usual),
@@ -107,6 +109,22 @@ def choose(budget: Budget, surrogate: Surrogate | None, ridge: float, task: str 
             )
         return "dpgdsc"
     return "moments" if task == "auc" and (surrogate is None or isinstance(surrogate, Square)) else "noisy-gd"
+
+
+def _task_of(algorithm: str | Callable[..., Plan]) -> str:
+    known = isinstance(algorithm, str) and algorithm != "auto"
+    return algorithm_named(str(algorithm)).tasks[0] if known else "auc"
+
+
+def _surrogate_of(score: PointScore, wanted: Surrogate | None) -> str:
+    """The score's own surrogate; an error if another is wanted that says nothing there."""
+    if wanted is not None and score.surrogates is not None and wanted.name not in score.surrogates:
+        raise AssumptionError(
+            f"{score.task} needs the {' or '.join(score.surrogates)} surrogate",
+            f"surrogate={wanted}",
+            "Leave surrogate=None.",
+        )
+    return score.default_surrogate
 
 
 def _tasks() -> tuple[str, ...]:
@@ -162,34 +180,28 @@ def _public_classes(task: str, classes: Sequence[Any] | None) -> tuple[Any, ...]
     if classes is None:
         return None
     found = [c.item() if hasattr(c, "item") else c for c in classes]
-    if task == "error-entropy":
-        raise InputError("error-entropy has targets, not classes", f"classes={found!r}", "Use target_bounds.")
+    if task in TARGET_TASKS:
+        raise InputError(f"{task} has targets, not classes", f"classes={found!r}", "Use target_bounds.")
     different = all(a != b for a, b in itertools.combinations(found, 2))
     if task == "metric" and (len(found) < 2 or not different):
         raise InputError("classes must be two or more different labels", repr(found), "List each of them once.")
-    if task == "auc" and (len(found) != 2 or not different):
+    if task != "metric" and (len(found) != 2 or not different):
         raise InputError("classes must be two different labels", repr(found), "The second one is the event: (0, 1).")
     return tuple(found)
 
 
 def _target_range(task: str, bounds: Any, budget: Budget) -> tuple[float, float] | None:
-    if task != "error-entropy":
+    if task not in TARGET_TASKS:
         if bounds is not None:
-            raise InputError("target_bounds belong to task='error-entropy'", f"task={task!r}", "Leave them out.")
+            raise InputError(
+                f"target_bounds belong to {' and '.join(TARGET_TASKS)}", f"task={task!r}", "Leave them out."
+            )
         return None
-    if bounds is None:
-        if budget.is_private:
-            raise missing_target_bounds()
-        return None
-    pair = tuple(bounds) if isinstance(bounds, Sequence | np.ndarray) and not isinstance(bounds, str) else ()
-    real = all(isinstance(end, numbers.Real) and not isinstance(end, bool) for end in pair)
-    if len(pair) != 2 or not real or not (pair[1] / 2.0 - pair[0] / 2.0 >= 1e-100 and max(map(abs, pair)) <= 1e150):
-        raise InputError(
-            "target_bounds must be two finite numbers (low, high), low < high",
-            repr(bounds),
-            "Try target_bounds=(0, 1).",
-        )
-    return float(pair[0]), float(pair[1])
+    if bounds is not None:
+        return checked_target_bounds(bounds)
+    if budget.is_private:
+        raise missing_target_bounds()
+    return None
 
 
 def _parameter_domain(task: str, name: str | None, radius: float | None, usual: float | None) -> ParameterDomain:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 from entrenous.errors import PrivacyError
 from entrenous.privacy.gaussian_dp import epsilon_of
 from entrenous.privacy.mechanisms import Mechanism
+from entrenous.privacy.subsampling import one_release_epsilon, renyi_epsilon
 
 TOLERANCE = 1e-6
 """Relative slack of the second opinion: a privacy loss distribution rounds up."""
@@ -22,7 +24,13 @@ _GRID = 1e-3
 
 
 def total_epsilon(mechanisms: Sequence[Mechanism], delta: float) -> float:
-    """Epsilon at this delta: exact for Gaussians alone, summed for pure mechanisms alone, by PLD when mixed."""
+    """Epsilon at this delta: exact for Gaussians alone, summed for pure mechanisms alone, by PLD when mixed.
+
+    With secret samples among them: the Renyi bound, or exact composition that ignores the sampling if that is smaller;
+    pure mechanisms beside them are added.
+    """
+    if any(m.is_sampled for m in mechanisms):
+        return _with_samples(tuple(mechanisms), delta)
     gaussian = [m for m in mechanisms if m.is_gaussian]
     pure = [m for m in mechanisms if not m.is_gaussian]
     if not pure:
@@ -33,19 +41,36 @@ def total_epsilon(mechanisms: Sequence[Mechanism], delta: float) -> float:
 
 
 def second_opinion(mechanisms: Sequence[Mechanism], delta: float) -> float:
-    """Epsilon at this delta as dp-accounting's privacy loss distributions see it."""
+    """Epsilon at this delta as dp-accounting's privacy loss distributions see it.
+
+    For secret samples its Renyi bound is our own figure already; the opinion on it is the exact curve of one release,
+    which a bound for all of them must not undercut.
+    """
+    if any(m.is_sampled for m in mechanisms):
+        return max(
+            _with_samples(tuple(mechanisms), delta), *(_one_release(m, delta) for m in mechanisms if m.is_sampled)
+        )
     return _by_pld(tuple(mechanisms), delta) if mechanisms else 0.0
 
 
 def confirm(epsilon: float, mechanisms: Sequence[Mechanism], delta: float) -> None:
     """Raise unless the second opinion stays within `epsilon` and `TOLERANCE`."""
     opinion = second_opinion(mechanisms, delta)
+    for mechanism in mechanisms:
+        _check_one_release(mechanism, delta)
     # A pure loss is rounded up to the grid.
-    rounding = 0.0 if all(m.is_gaussian for m in mechanisms) else _GRID
+    rounding = 0.0 if all(m.is_normal for m in mechanisms) else _GRID
     if opinion > epsilon * (1.0 + TOLERANCE) + rounding:
         raise PrivacyError(
             f"the accountant must confirm epsilon <= {epsilon:.9g}", f"{opinion:.9g}", "Please report this as a defect."
         )
+
+
+def account_name(mechanisms: Sequence[Mechanism]) -> str:
+    """How these mechanisms are priced, for the certificate."""
+    if any(m.is_sampled for m in mechanisms):
+        return "Renyi DP of sampling without replacement"
+    return "Gaussian DP, exact" if all(m.is_gaussian for m in mechanisms) else "pure epsilon, summed"
 
 
 def accountant_version() -> str:
@@ -53,6 +78,38 @@ def accountant_version() -> str:
     from importlib.metadata import version
 
     return version("dp-accounting")
+
+
+@lru_cache(maxsize=256)
+def _with_samples(mechanisms: tuple[Mechanism, ...], delta: float) -> float:
+    scopes = sorted({m.scope for m in mechanisms} - {"all"}) or ["all"]
+    totals = []
+    for scope in scopes:
+        within = [m for m in mechanisms if m.scope in ("all", scope)]
+        normal = [m for m in within if m.is_normal]
+        plain = epsilon_of(math.sqrt(sum(m.mu_squared for m in normal)), delta)
+        # Both bounds hold: the secrecy of a sample is never needed, it only helps.
+        least = min(plain, renyi_epsilon(normal, delta)) if any(m.is_sampled for m in normal) else plain
+        totals.append(least + sum(m.pure_epsilon for m in within if not m.is_normal))
+    return max(totals)
+
+
+def _one_release(mechanism: Mechanism, delta: float) -> float:
+    assert mechanism.sampling is not None
+    return one_release_epsilon(mechanism.noise_multiplier, mechanism.sampling.share, delta)
+
+
+def _check_one_release(mechanism: Mechanism, delta: float) -> None:
+    """Raise if the Renyi bound of a single sampled release is below its exact curve: it would be no bound."""
+    if not mechanism.is_sampled:
+        return
+    exact, bound = _one_release(mechanism, delta), renyi_epsilon([replace(mechanism, count=1)], delta)
+    if exact > bound * (1.0 + TOLERANCE):
+        raise PrivacyError(
+            f"the Renyi bound of one release must be at least its exact epsilon {exact:.9g}",
+            f"{bound:.9g}",
+            "Please report this as a defect.",
+        )
 
 
 def _over_scopes(mechanisms: Sequence[Mechanism], price: Callable[[Mechanism], float]) -> float:

@@ -106,7 +106,9 @@ class PrivacyCertificate:
             f"  algorithm   {self.algorithm} ({self.calibration} calibration; {self.citation})",
         ]
         for m in self.mechanisms:
-            size = f"sigma {m.sigma:.6g}" if m.is_gaussian else f"scale {m.scale:.6g}"
+            size = f"sigma {m.sigma:.6g}" if m.is_normal else f"scale {m.scale:.6g}"
+            if m.sampling is not None:
+                size += f", {m.sampling.sample} of {m.sampling.population} records"
             lines.append(
                 f"  mechanism   {m.count} x {m.kind}, sensitivity {m.l2_sensitivity:.6g}, {size}, {m.lemma}, {m.scope}"
             )

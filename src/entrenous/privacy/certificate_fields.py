@@ -44,6 +44,11 @@ def _scope(thing: Any) -> bool:
     return isinstance(thing, str) and re.fullmatch(r"all|disjoint phase [1-9][0-9]*", thing) is not None
 
 
+def _sampling(thing: Any) -> bool:
+    """Scheme, population, sample: what they may be is `Sampling`'s to say."""
+    return isinstance(thing, Mapping) and set(thing) == {"scheme", "population", "sample"} and _text(thing["scheme"])
+
+
 def _three_positive(thing: Any) -> bool:
     return isinstance(thing, list | tuple) and len(thing) == 3 and all(_positive(part) for part in thing)
 
@@ -100,20 +105,21 @@ _PROBLEM: dict[str, Rule] = {
 }
 
 _MECHANISM: dict[str, Rule] = {
-    "kind": _one_of("gaussian", "laplace", "l2-laplace"),
+    "kind": _one_of("gaussian", "laplace", "l2-laplace", "sampled-gaussian"),
     "l2_sensitivity": _positive,
     "l1_sensitivity": _none_or(_positive),
     "sigma": _none_or(_positive),
     "scale": _none_or(_positive),
     "count": _whole(1),
     "lemma": _text,
-    "sampling": lambda thing: thing is None,
+    "sampling": _none_or(_sampling),
     "scope": _scope,
 }
 
 _PUBLIC: dict[str, Rule] = {
     "n_features": _whole(1),
     "steps": _whole(1),
+    "batch": _none_or(_whole(1)),
     "step_size": _positive,
     "average_from": _whole(0),
     "weights": _three_positive,

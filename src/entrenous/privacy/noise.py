@@ -1,4 +1,4 @@
-"""Where randomness comes from: a secure source for noise, a separate stream for data-independent indices."""
+"""Where randomness comes from: a secure source for noise and for secret samples; public index streams are elsewhere."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri
 
-from entrenous.arrays import Array
+from entrenous.arrays import Array, Codes
 from entrenous.errors import InputError
 
 
 class NoiseSource(ABC):
-    """Independent standard normals and exponentials."""
+    """Independent standard normals, exponentials, and integers for samples that must stay as secret as the noise."""
 
     seeded: bool
 
@@ -26,6 +26,10 @@ class NoiseSource(ABC):
     @abstractmethod
     def exponential(self, size: int) -> Array:
         """Exponential values of mean 1."""
+
+    @abstractmethod
+    def integers(self, high: int, size: int) -> Codes:
+        """Uniform integers from 0 to ``high - 1``, without bias."""
 
     def laplace(self, size: int) -> Array:
         """Laplace values of scale 1: the difference of two exponentials."""
@@ -48,6 +52,15 @@ class SecureNoise(NoiseSource):
     def exponential(self, size: int) -> Array:
         return -np.log((self._bits(size).astype(np.float64) + 0.5) * 2.0**-64)
 
+    def integers(self, high: int, size: int) -> Codes:
+        # A word modulo `high` favours small values unless the words are a whole number of times `high`: the last,
+        # incomplete run of words is drawn again.
+        last_whole = np.uint64(2**64 - 2**64 % high - 1)
+        words = self._bits(size).copy()
+        while (again := np.flatnonzero(words > last_whole)).size:
+            words[again] = self._bits(again.size)
+        return (words % np.uint64(high)).astype(np.int64)
+
     @staticmethod
     def _bits(size: int) -> np.ndarray[Any, np.dtype[np.uint64]]:
         return np.frombuffer(os.urandom(8 * size), dtype=np.uint64)
@@ -66,6 +79,9 @@ class SeededNoise(NoiseSource):
 
     def exponential(self, size: int) -> Array:
         return self._generator.standard_exponential(size)
+
+    def integers(self, high: int, size: int) -> Codes:
+        return self._generator.integers(high, size=size)
 
 
 def noise_from(random_state: Any) -> NoiseSource:

@@ -10,6 +10,7 @@ import math
 from entrenous.arrays import Array
 from entrenous.errors import AssumptionError
 from entrenous.parts.pairing import Pairing
+from entrenous.parts.pointwise import PointScore
 from entrenous.parts.problem import Problem
 from entrenous.parts.surrogates import Square
 from entrenous.privacy.realised_path import Contraction, contracting_exposure, nonsmooth_exposure, smooth_exposure
@@ -134,6 +135,18 @@ def class_moments_sensitivity(radius: float, weights: tuple[float, float, float]
     else:
         class_kept = math.sqrt(2.0 * b**2 * k**2 + 2.0 * c**2 * k**4 + b**4 / (2.0 * c**2))
     return max(classes_differ, class_kept)
+
+
+def pointwise_gradient_sensitivity(problem: Problem, records: int) -> float:
+    """Lemma 9: the largest l2 change of the mean gradient of `records` pointwise losses when one record is replaced.
+
+    ``2 G / m`` with ``G = max(c1, c2) N``, N the largest norm of ``(x, 1)``. Attained by the hinge.
+
+    Proof: ``docs/proofs.md``, Lemma 9.
+    """
+    if not isinstance(problem.score, PointScore):
+        raise AssumptionError("Lemma 9 needs a pointwise loss", f"task={problem.task!r}", "For pairs use Lemma 1 or 2.")
+    return 2.0 * problem.lipschitz / records
 
 
 def _check_step(step_size: float, largest: float, rule: str) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 from entrenous.errors import AssumptionError, EntrenousError, PrivacyError
 from entrenous.parts.feature_domains import INTERNAL_DIAMETER
 from entrenous.parts.parameter_domains import PARAMETER_DOMAINS, ParameterDomain, WholeSpace
+from entrenous.parts.pointwise import score_of
 from entrenous.parts.problem import Problem
-from entrenous.parts.scores import SCORES
 from entrenous.parts.streams import Stream
 from entrenous.parts.surrogates import surrogate_from
 from entrenous.privacy import sensitivity
@@ -30,6 +30,12 @@ Recomputation = Callable[[Problem, int, Mapping[str, Any]], float]
 def _need_convex(problem: Problem) -> None:
     if not problem.surrogate.convex:
         raise AssumptionError("output noise needs a convex surrogate", str(problem.surrogate), "Do not rely on it.")
+
+
+def _lemma_1(problem: Problem, n: int, public: Mapping[str, Any]) -> float:
+    if n < 2:
+        raise ValueError("a pair is a sample of two records")
+    return problem.order_share * sensitivity.pair_gradient_sensitivity(problem, same_iterate=True)
 
 
 def _lemma_2(problem: Problem, n: int, public: Mapping[str, Any]) -> float:
@@ -69,16 +75,26 @@ def _streams(problem: Problem, n: int, public: Mapping[str, Any]) -> float:
     return stream_sensitivity(Stream(**public["stream"]), problem, n, public["index_seed"], public["phase"])[0]
 
 
+def _lemma_9(problem: Problem, n: int, public: Mapping[str, Any]) -> float:
+    return sensitivity.pointwise_gradient_sensitivity(problem, n)
+
+
 RECOMPUTATIONS: dict[str, Recomputation] = {
+    "Lemma 1": _lemma_1,
     "Lemma 2": _lemma_2,
     "Lemma 3": _lemma_3,
     "Lemma 4": _lemma_4,
     "Lemma 5": _streams,
     "Lemma 6": _streams,
     "Lemma 8": _lemma_8,
+    "Lemma 9": _lemma_9,
     "Lemma 10": _streams,
 }
-"""Lemmas whose sensitivity follows from what a certificate states, the seed of the index stream included."""
+"""Lemmas whose sensitivity follows from a certificate's numbers, the seed of the index stream included; n is what a
+release sees of the records."""
+
+_PER_STEP = ("Lemma 1", "Lemma 2", "Lemma 9")
+"""Lemmas of one gradient: every step releases one."""
 
 
 def verify(certificate: PrivacyCertificate) -> Verification:
@@ -131,11 +147,19 @@ def _disjoint_phases(certificate: PrivacyCertificate) -> tuple[Mapping[str, Any]
 
 
 def _on_its_records(certificate: PrivacyCertificate, mechanism: Mechanism) -> tuple[int, Mapping[str, Any]]:
-    """How many records a mechanism sees, and the public numbers of its phase."""
-    if mechanism.scope == "all":
+    """How many records enter one release, and the public numbers of its phase; raise when they contradict."""
+    sampling = mechanism.sampling
+    if mechanism.scope != "all":
+        phase = certificate.public["phases"][int(mechanism.scope.rsplit(" ", 1)[1]) - 1]
+        return phase["records"], phase
+    if sampling is None:
         return certificate.n, certificate.public
-    phase = certificate.public["phases"][int(mechanism.scope.rsplit(" ", 1)[1]) - 1]
-    return phase["records"], phase
+    if sampling.population > certificate.n:
+        raise _false("population", f"<= {certificate.n}", str(sampling.population))
+    batch = certificate.public.get("batch")
+    if batch is not None and batch != sampling.sample:
+        raise _false("sample", f"the batch of {batch}", str(sampling.sample))
+    return sampling.sample, certificate.public
 
 
 def _recomputed(
@@ -151,7 +175,7 @@ def _recomputed(
         ) from error
     if true > mechanism.l2_sensitivity * (1.0 + _RELATIVE):
         raise _false(f"sensitivity ({mechanism.lemma})", f">= {true:.9g}", f"{mechanism.l2_sensitivity:.9g}")
-    if mechanism.lemma == "Lemma 2" and mechanism.count < public.get("steps", 1):
+    if mechanism.lemma in _PER_STEP and mechanism.count < public.get("steps", 1):
         raise _false("count", f">= {public['steps']}, one noisy gradient per step", str(mechanism.count))
     if mechanism.l1_sensitivity is not None:
         # ||z||_1 <= sqrt(p) ||z||_2
@@ -165,7 +189,7 @@ def problem_of(certificate: PrivacyCertificate) -> Problem:
     """The problem that the certificate describes, rebuilt from its text."""
     stated = certificate.problem
     try:
-        score = SCORES[stated["task"]]()
+        score = score_of(stated["task"])
         return Problem(
             score,
             surrogate_from(stated["surrogate"]),

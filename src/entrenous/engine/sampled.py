@@ -1,0 +1,120 @@
+"""Descent on fresh secret samples: one random pair, one record or a minibatch per step (Wang et al. 2024)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from entrenous.arrays import AnyArray, Array, Codes
+from entrenous.engine.phases import Phase, Released
+from entrenous.engine.progress import Progress
+from entrenous.parts.pointwise import Residual, with_ones
+from entrenous.parts.problem import Problem
+from entrenous.privacy.mechanisms import Mechanism
+from entrenous.privacy.noise import NoiseSource
+
+BLOCK = 1 << 18
+"""Noise values drawn at once: enough for the compiled loop to matter, 2 MB."""
+
+
+@dataclass(frozen=True)
+class SampledDescent(Phase):
+    """Projected descent; every step's gradient from a sample without replacement, drawn as secretly as the noise.
+
+    `batch` ``None``: one random pair, paying what one pair pays (a sample of 2), or one record. A number m: the mean
+    over the ``m(m-1)`` ordered pairs, or over the m records, of a minibatch. For pairs these are two normalisations:
+    the minibatch of 2 has half the gradient, and half the sensitivity, of the one random pair. Releases the average of
+    the parameters at which gradients were taken, the public start included.
+    """
+
+    pairwise: bool
+    total_steps: int
+    step_size: float
+    batch: int | None = None
+    gradient_noise: Mechanism | None = None
+
+    @property
+    def unit_rows(self) -> bool:
+        return True
+
+    @property
+    def steps(self) -> int:
+        return self.total_steps
+
+    @property
+    def one_pair(self) -> bool:
+        """Whether a step pays what one random pair pays, rather than a mean over a minibatch."""
+        return self.pairwise and self.batch is None
+
+    @property
+    def sample(self) -> int:
+        """How many records a step looks at."""
+        return (2 if self.pairwise else 1) if self.batch is None else self.batch
+
+    def pair_gradients(self, n: int) -> int:
+        return self.total_steps * self.sample * (self.sample - 1) // 2 if self.pairwise else 0
+
+    def noise_per_coefficient(self, problem: Problem, n: int) -> float:
+        if self.gradient_noise is None:
+            return 0.0
+        # The noise of step t is in w_{t+1}..w_T, so in a share (T - t)/T of the average.
+        left = np.arange(self.total_steps)
+        kept = (1.0 - min(1.0, self.step_size * self.ridge_of(problem))) ** left
+        per_step = self.step_size * self.gradient_noise.rms(problem.dimension)
+        return per_step * float(np.sqrt(np.sum(np.square(left / self.total_steps * kept))))
+
+    def run(
+        self, problem: Problem, X: Array, y: AnyArray, w: Array, noise: NoiseSource, progress: Progress
+    ) -> Released:
+        # Imported here: numba takes half a second, and most fits do without.
+        from entrenous.engine.kernels import surrogate_code
+        from entrenous.engine.sampled_kernel import sampled_steps
+
+        n, m = len(X), self.sample
+        rows = np.ascontiguousarray(X if self.pairwise else with_ones(X))
+        regression = isinstance(problem.score, Residual)
+        sides = np.ones(n) if regression else np.where(np.asarray(y) == 1, 1.0, -1.0)
+        offsets = 1.0 - np.asarray(y, dtype=float) if regression else np.zeros(n)
+        loss = problem.pair_loss if self.one_pair else problem.loss
+        weight = 1.0 if self.one_pair else 1.0 / (m * (m - 1) if self.pairwise else m)
+        order: Codes = np.arange(n)
+        w = np.array(problem.domain.project(w), dtype=float)
+        total = np.zeros_like(w)
+        block = max(1, BLOCK // max(w.size, m))
+        for done in range(0, self.total_steps, block):
+            size = min(block, self.total_steps - done)
+            draws = np.column_stack([noise.integers(n - k, size) for k in range(m)])
+            values = np.zeros((size, w.size))
+            if self.gradient_noise is not None:
+                values = self.gradient_noise.draw(noise, size * w.size).reshape(size, w.size)
+            sampled_steps(
+                rows,
+                sides,
+                offsets,
+                draws,
+                values,
+                order,
+                w,
+                total,
+                surrogate_code(loss),
+                self.pairwise,
+                weight,
+                self.ridge_of(problem),
+                self.step_size,
+                problem.domain.radius,
+            )
+            progress(done + size, self.total_steps)
+        # Rounding may leave the average of points of a ball a hair outside.
+        released = problem.domain.project(total / self.total_steps)
+        if not self.pairwise:
+            return Released(released[:-1], float(released[-1]), self.total_steps)
+        return Released(released, None, self.total_steps)
+
+    def ridge_of(self, problem: Problem) -> float:
+        """The ridge, with the weight that leaves the minimiser what it is over all pairs.
+
+        One random pair pays in whichever order counts, which is twice the mean over ordered pairs in which only one
+        order counts.
+        """
+        return problem.ridge * (2.0 * problem.order_share / problem.score.counted_orders if self.one_pair else 1.0)

@@ -1,0 +1,80 @@
+"""The compiled loop of descent on fresh samples. It sees indices and noise that were drawn outside."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from entrenous.arrays import Array, Codes
+from entrenous.engine.kernels import slope
+
+
+@njit(cache=True, error_model="numpy")
+def sampled_steps(
+    rows: Array,
+    sides: Array,
+    offsets: Array,
+    draws: Codes,
+    noise: Array,
+    order: Codes,
+    w: Array,
+    total: Array,
+    surrogate: tuple[int, float, float, float],
+    pairwise: bool,
+    weight: float,
+    ridge: float,
+    step_size: float,
+    radius: float,
+) -> None:
+    """One step per row of `draws` and `noise`; `w`, `total` and `order` are changed in place.
+
+    `order` is any permutation of the records. Entry k of a row of `draws` is uniform below ``n - k``: exchanging entry
+    k of `order` with the one so many places on gives a uniform sample without replacement, whatever `order` was before.
+    Pairwise: every pair of unlike `sides` in the sample pays, the event (side 1) first, times `weight`. Pointwise:
+    every record pays ``phi(offset + side <w, x>)`` times `weight`. `total` collects the parameters at which gradients
+    are taken.
+    """
+    code, parameter, inner, outer = surrogate
+    size = draws.shape[1]
+    dimension = w.size
+    scores = np.empty(size)
+    slopes = np.empty(size)
+    for step in range(draws.shape[0]):
+        for k in range(size):
+            other = k + draws[step, k]
+            chosen = order[other]
+            order[other] = order[k]
+            order[k] = chosen
+            score = 0.0
+            for f in range(dimension):
+                score += rows[chosen, f] * w[f]
+            scores[k] = score
+            slopes[k] = 0.0
+        if pairwise:
+            for k in range(size):
+                for m in range(k):
+                    side = sides[order[k]]
+                    if side != sides[order[m]]:
+                        s = weight * slope(code, parameter, inner, outer, side * (scores[k] - scores[m]))
+                        slopes[k] += side * s
+                        slopes[m] -= side * s
+        else:
+            for k in range(size):
+                side = sides[order[k]]
+                s = slope(code, parameter, inner, outer, offsets[order[k]] + side * scores[k])
+                slopes[k] = weight * side * s
+        for f in range(dimension):
+            total[f] += w[f]
+        squares = 0.0
+        for f in range(dimension):
+            gradient = ridge * w[f] + noise[step, f]
+            for k in range(size):
+                gradient += slopes[k] * rows[order[k], f]
+            w[f] -= step_size * gradient
+            squares += w[f] * w[f]
+        norm = math.sqrt(squares)
+        if norm > radius:
+            for f in range(dimension):
+                w[f] *= radius / norm

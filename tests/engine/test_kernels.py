@@ -1,0 +1,49 @@
+"""The compiled slopes are the NumPy ones, for every surrogate."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import pytest
+from oracles import ALL_SURROGATES, name_of
+
+from entrenous.engine.kernels import slope, surrogate_code
+from entrenous.errors import InputError
+from entrenous.parts.surrogates import SURROGATES, Logistic, Reparametrised, SmoothedHinge
+
+KINKS = [0.0, 0.5, 1.0, 2.0, 0.95, 1.0 - 0.025, 0.25, 1.0 / 3.0]
+MARGINS = np.array([*np.linspace(-7.0, 7.0, 281), *KINKS, 1e3, -1e3, 1e-300, -1e-300, 50.0, -50.0])
+
+
+@pytest.mark.parametrize("surrogate", ALL_SURROGATES, ids=name_of)
+def test_slopes_are_the_derivatives(surrogate):
+    found = [slope(*surrogate_code(surrogate), t) for t in MARGINS]
+    np.testing.assert_allclose(found, surrogate.derivative(MARGINS), rtol=1e-13, atol=1e-300)
+
+
+def test_every_registered_surrogate_has_its_own_code():
+    codes = [surrogate_code(kind())[0] for kind in SURROGATES.values()]
+    assert sorted(codes) == list(range(len(SURROGATES)))
+
+
+def test_reparametrisations_nest():
+    nested = Reparametrised(Reparametrised(SmoothedHinge(width=0.3), inner=2.0, outer=5.0), inner=0.5, outer=3.0)
+    assert surrogate_code(nested) == (surrogate_code(SmoothedHinge())[0], 0.3, 1.0, 15.0)
+    found = [slope(*surrogate_code(nested), t) for t in MARGINS]
+    np.testing.assert_allclose(found, nested.derivative(MARGINS), rtol=1e-13)
+
+
+def test_the_logistic_slope_neither_overflows_nor_loses_its_tail():
+    code = surrogate_code(Logistic())
+    assert slope(*code, 1e308) == 0.0
+    assert slope(*code, -1e308) == -1.0
+    assert slope(*code, 700.0) == pytest.approx(-np.exp(-700.0), rel=1e-12)
+
+
+def test_an_unknown_surrogate_is_refused():
+    @dataclass(frozen=True)
+    class Own(Logistic):
+        name: ClassVar[str] = "own"
+
+    with pytest.raises(InputError, match=r"compiled loop.*got own\."):
+        surrogate_code(Own())
