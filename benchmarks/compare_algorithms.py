@@ -49,6 +49,17 @@ METHODS: dict[str, dict[str, Any]] = {
     "dpgdsc, as printed, ridge 0.001": {"algorithm": "dpgdsc", "ridge": 1e-3, "calibration": "paper"},
     "dpgdc2, tight": {"algorithm": "dpgdc2"},
     "dpgdc2, as printed": {"algorithm": "dpgdc2", "calibration": "paper"},
+    "dpegd, tight": {"algorithm": "dpegd"},
+    "dpegd, as printed": {"algorithm": "dpegd", "calibration": "paper"},
+    "kang-gp, tight": {"algorithm": "kang-gp"},
+    "kang-gp, as printed": {"algorithm": "kang-gp", "calibration": "paper"},
+    "offpairstrc, tight, ridge 0.1": {"algorithm": "offpairstrc", "ridge": 0.1},
+    "dpsgd-pairwise, tight": {"algorithm": "dpsgd-pairwise"},
+    "sgd-previous, tight": {"algorithm": "sgd-previous"},
+    "dp-localized-sgd, tight": {"algorithm": "dp-localized-sgd"},
+    "dp-localized-sgd, as printed": {"algorithm": "dp-localized-sgd", "calibration": "paper"},
+    "dp-sgd-output, tight": {"algorithm": "dp-sgd-output"},
+    "dp-sgd-output, as printed": {"algorithm": "dp-sgd-output", "calibration": "paper"},
 }
 
 

@@ -141,7 +141,7 @@ def test_a_false_certificate_is_found_out(folder):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--target", "result"], "no result"),
+        (["--target", "result", "--bounds", "BOUNDS"], "no result"),
         (["--target", "outcome", "--epsilon", "much"], "--epsilon must be a number"),
         (["--target", "outcome", "--epsilon", "-1"], "--epsilon must be a number"),
         (["--target", "outcome"], "needs public bounds"),
@@ -169,7 +169,7 @@ def test_missing_values_and_text_are_refused_by_column_name(folder):
     frame = pd.read_csv(folder / "words.csv")
     frame["ward"] = "north"
     frame.to_csv(folder / "text.csv", index=False)
-    result = run("fit", folder / "text.csv", "--target", "outcome", "--out", folder / "model")
+    result = run("fit", folder / "text.csv", "--target", "outcome", "--epsilon", "none", "--out", folder / "model")
     assert "text in ward" in result.output
     frame.loc[3, "age"] = np.nan
     frame.drop(columns=["ward", "id"]).to_csv(folder / "holes.csv", index=False)

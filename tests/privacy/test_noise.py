@@ -9,7 +9,7 @@ from scipy.stats import norm
 
 import entrenous
 from entrenous.errors import InputError, PrivacyWarning
-from entrenous.privacy.noise import NoiseSource, SecureNoise, SeededNoise, noise_from
+from entrenous.privacy.noise import NoiseSource, SecureNoise, SeededNoise, fresh_index_seed, noise_from
 
 
 class Spy:
@@ -164,3 +164,11 @@ def test_the_incomplete_run_of_words_is_drawn_again(monkeypatch):
     # For a power of two every word is welcome.
     monkeypatch.setattr(os, "urandom", lambda size: np.array([2**64 - 1], dtype=np.uint64).tobytes())
     assert SecureNoise().integers(8, 1).tolist() == [7]
+
+
+def test_index_seeds_are_fresh_or_derived_one_way():
+    assert len({fresh_index_seed() for _ in range(20)}) == 20
+    assert fresh_index_seed(5) == fresh_index_seed(5) != fresh_index_seed(6)
+    assert 0 <= fresh_index_seed(5) < 2**63
+    # The noise of the same state is another stream: its seed is not the index stream's.
+    assert noise_from(5).normal(3).tolist() != noise_from(fresh_index_seed(5)).normal(3).tolist()

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from entrenous import __version__
-from entrenous.cli.inputs import bounds_from, epsilon_from, free_to_write, label_values, names_from
+from entrenous.cli.inputs import bounds_from, epsilon_from, free_to_write, label_values, names_from, need_bounds
 from entrenous.cli.messages import clear_errors
 
 app = typer.Typer(
@@ -74,6 +74,7 @@ def fit(
         free_to_write(force, out, certificate_path)
         budget = epsilon_from(epsilon)
         ranges = bounds_from(bounds, clip)
+        need_bounds(budget, ranges)
         from entrenous.cli.inputs import features_and_label
         from entrenous.engine.progress import progress_bar
         from entrenous.estimators.auc import AUCClassifier

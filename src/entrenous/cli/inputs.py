@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from entrenous.errors import InputError
+from entrenous.errors import InputError, PrivacyError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,6 +53,17 @@ def bounds_from(texts: Sequence[str] | None, clip: float | None) -> FeatureBound
             raise InputError("--bounds must be a file or col=lo:hi", text, "For example --bounds age=0:120.") from None
         ranges[name] = (low, high)
     return FeatureBounds.from_mapping(ranges, clip)
+
+
+def need_bounds(budget: float | None, ranges: FeatureBounds | None) -> None:
+    """A private fit without public ranges is refused before the table is read."""
+    if budget is not None and math.isfinite(budget) and ranges is None:
+        raise PrivacyError(
+            "a private fit needs public bounds on the features, because the noise is scaled to them",
+            "no --bounds",
+            "Declare what is known before looking at the table: --bounds bounds.toml with lines such as age = [0, 120], "
+            "or --bounds age=0:120 for each column. Values outside are clipped. --epsilon none fits without privacy.",
+        )
 
 
 def features_and_label(path: Path, target: str, drop: Sequence[str]) -> tuple[pd.DataFrame, pd.Series[Any]]:

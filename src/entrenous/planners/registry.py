@@ -114,8 +114,9 @@ def register(algorithm: Algorithm) -> Algorithm:
 
 
 def algorithms() -> Algorithms:
-    """Every named algorithm, as frozen records that print as a table."""
-    return Algorithms(tuple(_ALGORITHMS.values()))
+    """Every named algorithm, as frozen records that print as a table: ours first, then paper by paper."""
+    ours_first = sorted(_ALGORITHMS.values(), key=lambda a: (a.citation != "entrenous", a.citation))
+    return Algorithms(ours_first)
 
 
 def algorithm_named(name: str) -> Algorithm:
