@@ -10,8 +10,14 @@ from oracles import random_labels, random_parameter, random_rows
 import entrenous as en
 from entrenous.engine.streaming_kernel import run_stream
 from entrenous.errors import AssumptionError
-from entrenous.parts.indices import with_replacement
-from entrenous.parts.pairing import Pairing, random_pairs, with_previous
+from entrenous.parts.indices import uniform, with_replacement
+from entrenous.parts.pairing import (
+    Pairing,
+    random_pairs,
+    with_previous,
+    with_reservoir,
+    with_reservoir_of_other_class,
+)
 from entrenous.parts.parameter_domains import FrobeniusPSD, L2Ball, NuclearPSD
 from entrenous.parts.problem import Problem
 from entrenous.parts.scores import ErrorDifference, LinearDifference, Mahalanobis
@@ -37,6 +43,7 @@ STREAMS = [
     Stream(9, 0.2, buffer=None, average="before"),
     Stream(5, 0.4, order="arrival"),
     Stream(10, 0.3, order="random-pairs", average="before"),
+    Stream(5, 0.3, order="arrival", buffer=3, average="before", decay=0.5, keep="reservoir"),
 ]
 STRONG = [
     Stream(5, 4.0, order="arrival", buffer=None, average="all", schedule="huai", warmup=1),
@@ -58,6 +65,13 @@ def named(problem):
 
 def literal_pairs(stream, n, seed):
     """Step by step, the pairs of indices, from the papers' words."""
+    if stream.keep == "reservoir":
+        chances = uniform(seed, 1, (stream.steps + 1, stream.buffer))
+        places, pairs = [0] * stream.buffer, []
+        for t in range(1, stream.steps + 1):
+            pairs.append([(t, place) for place in places])
+            places = [t if chance < 1 / (t + 1) else p for p, chance in zip(places, chances[t], strict=True)]
+        return pairs
     if stream.order == "random-pairs":
         drawn = with_replacement(seed, 1, n, 2 * stream.steps)
         return [[(drawn[t], drawn[stream.steps + t])] for t in range(stream.steps)]
@@ -343,3 +357,65 @@ def test_random_parameters_fit_the_oracles():
     for problem in PROBLEMS:
         w = random_parameter(rng, problem)
         np.testing.assert_allclose(problem.domain.project(w), w, atol=1e-12)
+
+
+def test_a_reservoir_is_a_uniform_sample_of_all_before():
+    n, size = 12, 20_000
+    pairing = with_reservoir(n, size, np.random.default_rng(0).random((n, size)))
+    for t in range(1, n):
+        held = np.bincount(pairing.stream[pairing.low[t - 1] : pairing.high[t - 1]], minlength=n)
+        assert held[t:].sum() == 0
+        # Each place is binomial: six standard deviations.
+        assert np.abs(held[:t] - size / t).max() <= 6.0 * math.sqrt(size / t)
+
+
+def test_reservoirs_per_class_hold_the_other_class_only():
+    rng = np.random.default_rng(1)
+    counts = np.zeros(40)
+    for _ in range(4000):
+        y = np.arange(40) % 2
+        pairing = with_reservoir_of_other_class(y, 4, rng.random((40, 1)))
+        for t in range(1, 40):
+            partners = pairing.stream[pairing.low[t - 1] : pairing.high[t - 1]]
+            assert len(partners) == min(4, (t + 1) // 2)
+            assert len(set(partners.tolist())) == len(partners)
+            assert (partners < t).all()
+            assert (y[partners] != y[t]).all()
+        counts[partners] += 1
+    # The last record, an odd one, meets 4 of the 20 even ones, each equally often.
+    assert np.abs(counts[::2] - 800).max() < 6.0 * math.sqrt(800)
+    lonely = with_reservoir_of_other_class(np.zeros(5, dtype=np.int64), 4, rng.random((5, 1)))
+    np.testing.assert_array_equal(lonely.stream[lonely.low], lonely.current)
+
+
+def test_pairs_by_label_are_refused_with_privacy():
+    with pytest.raises(AssumptionError, match="olp"):
+        en.plan("oam", n=100, n_features=2, epsilon=1.0)
+    stream = en.plan("oam", n=100, n_features=2, epsilon=None).phases[0].stream
+    with pytest.raises(en.InputError, match="labels"):
+        stream_sensitivity(stream, PROBLEMS[0], 100, 0, 1)
+    with pytest.raises(en.InputError, match="buffer"):
+        en.plan("olp", n=100, n_features=2, epsilon=1.0, options={"buffer": 0})
+
+
+def test_oam_step_by_step():
+    rng = np.random.default_rng(2)
+    X, y = random_rows(rng, 30, 3), rng.integers(2, size=30)
+    plan = en.plan("oam", n=30, n_features=3, epsilon=None, bounds=en.FeatureBall(1.0), options={"buffer": 2})
+    chances = uniform(plan.index_seed, 1, (30, 1))[:, 0]
+    held, seen, w, iterates = {0: [], 1: []}, {0: 0, 1: 0}, np.zeros(3), []
+    for t in range(30):
+        own = int(y[t])
+        if t > 0:
+            iterates.append(w)
+            others = held[1 - own]
+            gaps = [(X[t] - X[j]) * (1 if own else -1) for j in others]
+            gradient = sum((-gap * (gap @ w < 1) for gap in gaps), np.zeros(3)) / max(1, len(gaps))
+            step = w - 0.5 / math.sqrt(t) * gradient
+            w = step / max(1.0, np.linalg.norm(step))
+        seen[own] += 1
+        if len(held[own]) < 2:
+            held[own].append(t)
+        elif int(chances[t] * seen[own]) < 2:
+            held[own][int(chances[t] * seen[own])] = t
+    np.testing.assert_allclose(plan.run(X, y).w, np.mean(iterates, axis=0), rtol=1e-10, atol=1e-12)

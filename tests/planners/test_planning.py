@@ -199,7 +199,7 @@ def test_the_table_of_algorithms_prints():
 def test_the_accountant_agrees_with_every_tight_plan(epsilon, delta):
     from entrenous.privacy.accounting import second_opinion
 
-    for record in en.algorithms():
+    for record in (a for a in en.algorithms() if "approximate" in a.privacy):
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             plan = en.plan(record.name, n=300, n_features=4, epsilon=epsilon, delta=delta, ridge=0.1)

@@ -61,7 +61,7 @@ def need_bounds(budget: float | None, ranges: FeatureBounds | None) -> None:
         raise PrivacyError(
             "a private fit needs public bounds on the features, because the noise is scaled to them",
             "no --bounds",
-            "Declare what is known before looking at the table: --bounds bounds.toml with lines such as age = [0, 120], "
+            "Declare what is known before looking at the table: --bounds bounds.toml with lines like age = [0, 120], "
             "or --bounds age=0:120 for each column. Values outside are clipped. --epsilon none fits without privacy.",
         )
 

@@ -58,7 +58,7 @@ class Streaming(Phase):
     ) -> Released:
         stream = self.stream
         problem = replace(problem, ridge=problem.ridge + self.anchor_ridge)
-        pairing = stream.pairing(len(X), self.seed, self.number)
+        pairing = stream.pairing_of(y, self.seed, self.number)
         points = [problem.domain.project(w)]
         if stream.warmup:
             points = public_points(problem, self.seed, self.number, stream.warmup)

@@ -8,10 +8,10 @@ from typing import Literal
 
 import numpy as np
 
-from entrenous.arrays import Array
+from entrenous.arrays import AnyArray, Array
 from entrenous.errors import InputError
-from entrenous.parts.indices import with_replacement
-from entrenous.parts.pairing import Pairing, random_pairs, with_previous
+from entrenous.parts.indices import uniform, with_replacement
+from entrenous.parts.pairing import Pairing, random_pairs, with_previous, with_reservoir, with_reservoir_of_other_class
 
 Order = Literal["arrival", "with-replacement", "random-pairs"]
 Average = Literal["delayed", "before", "last", "all"]
@@ -21,6 +21,7 @@ _WORDS = {
     "average": ("delayed", "before", "last", "all"),
     "schedule": ("power", "inverse", "huai"),
     "release": ("average", "every iterate"),
+    "keep": ("latest", "reservoir", "reservoir per class"),
 }
 
 
@@ -38,6 +39,9 @@ class Stream:
     `average`: ``"delayed"`` is ``sum_t eta_t w_{t-2} / sum_t eta_t`` (Yang et al., NeurIPS 2021), ``"before"`` the mean
     of the iterates at which gradients were taken, ``"last"`` the last one, ``"all"`` the mean of all, warm-up included.
 
+    `keep`: what the buffer holds, the latest records, or (in order of arrival) a uniform sample of all before; one
+    sample per class depends on the labels and has no sensitivity.
+
     `release`: the average once, or every iterate as it comes, the one of record t with noise divided by t.
     """
 
@@ -50,6 +54,7 @@ class Stream:
     schedule: Schedule = "power"
     warmup: int = 0
     release: Literal["average", "every iterate"] = "average"
+    keep: Literal["latest", "reservoir", "reservoir per class"] = "latest"
 
     def __post_init__(self) -> None:
         words = all(getattr(self, name) in allowed for name, allowed in _WORDS.items())
@@ -58,11 +63,34 @@ class Stream:
             for number, least in ((self.steps, 0 if self.warmup else 1), (self.buffer or 1, 1), (self.warmup, 0))
         )
         sizes = 0.0 < self.step_size < math.inf and 0.0 <= self.decay < math.inf
+        if self.keep != "latest":
+            whole = whole and self.order == "arrival" and self.buffer is not None and self.warmup == 0
         if not (words and whole and sizes):
             raise InputError("a stream needs positive steps, step size and buffer", repr(self.__dict__), "Check them.")
 
+    @property
+    def looks_at_labels(self) -> bool:
+        """Whether the pairs depend on the labels: then no private plan may use it."""
+        return self.keep == "reservoir per class"
+
+    def pairing_of(self, y: AnyArray, seed: int, phase: int) -> Pairing:
+        """The pairs of all steps among the records with these labels."""
+        if not self.looks_at_labels:
+            return self.pairing(len(y), seed, phase)
+        assert self.buffer is not None
+        codes = np.ascontiguousarray(y[: self.steps + 1], dtype=np.int64)
+        return with_reservoir_of_other_class(codes, self.buffer, uniform(seed, phase, (len(codes), 1)))
+
     def pairing(self, n: int, seed: int, phase: int) -> Pairing:
-        """The pairs of all steps among n records."""
+        """The pairs of all steps among n records, whatever their labels."""
+        if self.looks_at_labels:
+            raise InputError(
+                "pairs that depend on labels have no sensitivity", self.keep, "Use a stream that does not."
+            )
+        if self.keep == "reservoir":
+            assert self.buffer is not None
+            seen = self.steps + 1
+            return with_reservoir(seen, self.buffer, uniform(seed, phase, (seen, self.buffer)))
         if self.order == "random-pairs":
             first, second = with_replacement(seed, phase, n, 2 * self.steps).reshape(2, -1)
             return random_pairs(first, second)
@@ -106,5 +134,7 @@ class Stream:
         """Pairs over all steps."""
         if self.order == "random-pairs":
             return self.steps
+        if self.keep != "latest":
+            return self.steps * (self.buffer or 1)
         before = np.arange(1, self.steps + 1) + max(0, self.warmup - 1)
         return int((before if self.buffer is None else np.minimum(before, self.buffer)).sum())

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from entrenous.engine.plan import Plan
+from entrenous.errors import AssumptionError, InputError
 from entrenous.parts.problem import Problem
 from entrenous.parts.streams import Stream
 from entrenous.planners.assumptions import steps_from
@@ -11,6 +14,8 @@ from entrenous.planners.streams import largest_step, step_from, streaming_plan
 from entrenous.privacy.budget import Budget
 
 SGD_PAIR = "Lei et al. 2020, NeurIPS"
+OLP = "Kar et al. 2013, ICML"
+OAM = "Zhao et al. 2011, ICML"
 
 
 def sgd_pair(
@@ -38,6 +43,65 @@ def sgd_pair(
     return streaming_plan("sgd-pair", SGD_PAIR, problem, budget, n, stream, index_seed)
 
 
+def olp(
+    problem: Problem,
+    budget: Budget,
+    n: int,
+    *,
+    step_size: float | None = None,
+    buffer: int = 200,
+    index_seed: int,
+) -> Plan:
+    """OLP: one pass, each record against a reservoir with replacement of `buffer` earlier ones, mean of the iterates.
+
+    ``eta_t = (C/G) t^-1/2``, at most ``2/L`` for a smooth surrogate. The reservoir is drawn without looking at the
+    records, so with a budget noise on the average makes it private (Lemma 5 or 6). Cost: 200 n pair gradients.
+
+    >>> import entrenous as en
+    >>> en.plan("olp", n=1000, n_features=5, epsilon=None).pair_gradients
+    199800
+    """
+    stream = _one_pass(problem, n, step_size, buffer, "reservoir")
+    return streaming_plan("olp", OLP, problem, budget, n, stream, index_seed)
+
+
+def oam(
+    problem: Problem,
+    budget: Budget,
+    n: int,
+    *,
+    step_size: float | None = None,
+    buffer: int = 100,
+    index_seed: int,
+) -> Plan:
+    """OAM: one pass, each record against a reservoir of `buffer` earlier ones of the other class, mean of the iterates.
+
+    Which records meet depends on their labels, so there is no private version. Cost: up to 100 n pair gradients.
+
+    >>> import entrenous as en
+    >>> en.plan("oam", n=1000, n_features=5, epsilon=None).problem.surrogate
+    Hinge()
+    """
+    if budget.is_private:
+        raise AssumptionError(
+            "oam pairs records by their labels, which no sensitivity covers",
+            f"epsilon={budget.epsilon:g}",
+            "Use olp, whose reservoir looks at no label, or epsilon=None.",
+        )
+    stream = _one_pass(problem, n, step_size, buffer, "reservoir per class")
+    return streaming_plan("oam", OAM, problem, budget, n, stream, index_seed)
+
+
+def _one_pass(
+    problem: Problem, n: int, step_size: float | None, buffer: int, keep: Literal["reservoir", "reservoir per class"]
+) -> Stream:
+    if isinstance(buffer, bool) or not isinstance(buffer, int) or buffer < 1:
+        raise InputError("buffer must be an int >= 1", repr(buffer), "The papers use 200 (olp) and 100 (oam).")
+    natural = problem.domain.radius / problem.lipschitz
+    size = step_from(step_size, min(natural, largest_step(problem)))
+    return Stream(n - 1, size, order="arrival", buffer=buffer, decay=0.5, average="before", keep=keep)
+
+
 register(
     Algorithm(
         "sgd-pair",
@@ -52,5 +116,39 @@ register(
         surrogates=None,
         default_surrogate="logistic",
         default_radius=unit_radius,
+    )
+)
+register(
+    Algorithm(
+        "olp",
+        olp,
+        OLP,
+        summary="one pass against a reservoir",
+        tasks=("auc", "metric"),
+        privacy=("pure", "approximate", "none"),
+        needs=("convex",),
+        cost="200 n pairs",
+        calibrations=("tight",),
+        surrogates=None,
+        default_surrogate="logistic",
+        default_radius=unit_radius,
+        online=True,
+    )
+)
+register(
+    Algorithm(
+        "oam",
+        oam,
+        OAM,
+        summary="one pass against a reservoir of the other class",
+        tasks=("auc",),
+        privacy=("none",),
+        needs=("convex",),
+        cost="100 n pairs",
+        calibrations=("tight",),
+        surrogates=None,
+        default_surrogate="hinge",
+        default_radius=unit_radius,
+        online=True,
     )
 )
