@@ -24,6 +24,7 @@ from entrenous.planners.assumptions import (
     need_smooth,
     need_strong_convexity,
 )
+from entrenous.planners.forms import in_papers_form
 from entrenous.planners.registry import Algorithm, register, unit_radius
 from entrenous.privacy.budget import Budget
 from entrenous.privacy.mechanisms import Mechanism, calibrated
@@ -201,9 +202,7 @@ def _prepared(
     need_convex(name, problem)
     need_smooth(name, problem, "dp-sgd-output or noisy-gd")
     need_bounded_slopes(name, problem)
-    if form is None and calibration == "paper" and problem.task == "auc":
-        form = "label-difference"
-    problem = problem.in_form(form or problem.form)
+    problem = in_papers_form(problem, calibration, form)
     if warmup is not None and (isinstance(warmup, bool) or not isinstance(warmup, int) or warmup < 1):
         raise InputError("warmup must be an int >= 1", repr(warmup), f"{LEAST_WARMUP} is the least the paper allows.")
     if calibration == "tight":
