@@ -29,6 +29,7 @@ CITATION = "entrenous"
 _WEIGHTS = (1.0, 1.0, 0.7)
 """Count, sums, second moments. 2c^2 < b^2, so the sums alone set the sensitivity 2b and the rest rides for free."""
 _SHRINKAGE = 0.5
+"""Chosen, like the weights, by held-out AUC on breast_cancer, diabetes, german, debrecen and a part of ijcnn1."""
 
 
 def _noise_to_signal(budget: Budget, n: int, dimension: int) -> float:
