@@ -135,8 +135,8 @@ def test_a_plan_needs_bounds_to_run_privately():
 @pytest.mark.parametrize(
     ("X", "y", "message"),
     [
-        (np.zeros((29, 4)), np.zeros(29), "30 rows of 4 features"),
-        (np.zeros((30, 3)), np.zeros(30), "30 rows of 4 features"),
+        (np.zeros((29, 4)), np.zeros(29), "30 rows"),
+        (np.zeros((30, 3)), np.zeros(30), "4 features"),
         (np.zeros((30, 4)), np.zeros(29), "one label per row"),
         (np.full((30, 4), np.nan), np.zeros(30), "finite"),
         (np.zeros((30, 4)), np.full(30, 2), "public classes"),

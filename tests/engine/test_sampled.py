@@ -94,6 +94,27 @@ def test_a_minibatch_of_pairs_is_the_mean_over_its_ordered_pairs(form, ridge):
     np.testing.assert_allclose(fitted.w, np.mean(iterates, axis=0), rtol=1e-10, atol=1e-14)
 
 
+@pytest.mark.parametrize("batch", [None, 2, 5])
+@pytest.mark.parametrize("domain", ["frobenius", "nuclear"])
+def test_dpsgd_pairwise_learns_a_metric_step_by_step(batch, domain):
+    X, y = records()
+    y = y + (X[:, 1] > 0)
+    ask = {**ASK, "task": "metric", "classes": (0, 1, 2), "domain": domain, "ridge": 0.2, "max_iter": 12}
+    plan = en.plan("dpsgd-pairwise", **ask, radius=0.3, options={"batch": batch})
+    assert plan.mechanisms[0].l2_sensitivity == pytest.approx(
+        2.0 * plan.problem.lipschitz * (1.0 if batch is None else 2.0 / batch)
+    )
+    fitted = fit(plan, X, y)
+    U, eta, w = internal(X), plan.phases[0].step_size, np.zeros((D, D))
+    iterates = []
+    p = D * (D + 1) // 2
+    for sample, noise in samples_and_noise(7, 12, batch or 2, p, sigma_of(plan), 1 << 10):
+        iterates.append(w)
+        gradient = all_pairs(plan.problem, w, U[sample], y[sample])[1]
+        w = plan.problem.domain.project(w - eta * (gradient + plan.problem.score.from_coordinates(noise, D)))
+    np.testing.assert_allclose(fitted.w, np.mean(iterates, axis=0), rtol=1e-9, atol=1e-13)
+
+
 @pytest.mark.parametrize("batch", [None, 5])
 @pytest.mark.parametrize(
     ("task", "surrogate"),

@@ -55,7 +55,7 @@ def seeded(plan, X, y, seed=3):
 
 
 def test_who_takes_what():
-    assert {a.name for a in en.algorithms()} - set(METRIC) == {"moments", "dpsgd-pairwise", "dpsgd-pointwise", "oam"}
+    assert {a.name for a in en.algorithms()} - set(METRIC) == {"moments", "dpsgd-pointwise", "oam", "spauc"}
     assert ENTROPY == ["kang-gp"]
     with pytest.raises(en.AssumptionError, match=r"moments covers auc.*dpgdc"):
         metric_plan("moments")

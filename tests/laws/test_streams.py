@@ -10,14 +10,9 @@ from oracles import random_labels, random_parameter, random_rows
 import entrenous as en
 from entrenous.engine.streaming_kernel import run_stream
 from entrenous.errors import AssumptionError
+from entrenous.parts.buffers import ClassReservoirs, Reservoir, Window
 from entrenous.parts.indices import uniform, with_replacement
-from entrenous.parts.pairing import (
-    Pairing,
-    random_pairs,
-    with_previous,
-    with_reservoir,
-    with_reservoir_of_other_class,
-)
+from entrenous.parts.pairing import Pairing, random_pairs, with_previous
 from entrenous.parts.parameter_domains import FrobeniusPSD, L2Ball, NuclearPSD
 from entrenous.parts.problem import Problem
 from entrenous.parts.scores import ErrorDifference, LinearDifference, Mahalanobis
@@ -44,6 +39,7 @@ STREAMS = [
     Stream(5, 0.4, order="arrival"),
     Stream(10, 0.3, order="random-pairs", average="before"),
     Stream(5, 0.3, order="arrival", buffer=3, average="before", decay=0.5, keep="reservoir"),
+    Stream(5, 0.3, order="arrival", buffer=2, average="all", keep="reservoir without replacement"),
 ]
 STRONG = [
     Stream(5, 4.0, order="arrival", buffer=None, average="all", schedule="huai", warmup=1),
@@ -65,6 +61,17 @@ def named(problem):
 
 def literal_pairs(stream, n, seed):
     """Step by step, the pairs of indices, from the papers' words."""
+    if stream.keep == "reservoir without replacement":
+        chances = uniform(seed, 1, (stream.steps + 1, 1))[:, 0]
+        places, pairs = [0], []
+        for t in range(1, stream.steps + 1):
+            pairs.append([(t, place) for place in places])
+            place = int(chances[t] * (t + 1))
+            if t < stream.buffer:
+                places = [*places, t]
+            elif place < stream.buffer:
+                places = [*places[:place], t, *places[place + 1 :]]
+        return pairs
     if stream.keep == "reservoir":
         chances = uniform(seed, 1, (stream.steps + 1, stream.buffer))
         places, pairs = [0] * stream.buffer, []
@@ -214,9 +221,8 @@ def adversary(problem, stream, rng, bound_of, tries):
         seed = int(rng.integers(2**31))
         bound = bound_of(problem, stream, n, seed)
         first = output(problem, stream, X, y, seed)
-        pairing = stream.pairing(n, seed, 1)
-        counts = np.bincount(np.concatenate([pairing.current, pairing.stream]), minlength=n)
-        for i in {int(counts.argmax()), int(rng.integers(n))}:
+        # Which record is worst depends on when it is touched, not only on how often.
+        for i in range(n) if trial % 2 else [int(rng.integers(n))]:
             X2, y2 = X.copy(), y.copy()
             fresh_X, fresh_y = data(rng, problem, 2)
             X2[i], y2[i] = (np.eye(problem.n_features)[0], 1.0) if trial % 2 else (fresh_X[0], fresh_y[0])
@@ -359,33 +365,73 @@ def test_random_parameters_fit_the_oracles():
         np.testing.assert_allclose(problem.domain.project(w), w, atol=1e-12)
 
 
+def partners(pairing, step):
+    return pairing.stream[pairing.low[step] : pairing.high[step]]
+
+
 def test_a_reservoir_is_a_uniform_sample_of_all_before():
     n, size = 12, 20_000
-    pairing = with_reservoir(n, size, np.random.default_rng(0).random((n, size)))
+    pairing, _ = Reservoir(size, np.random.default_rng(0), replacement=True).meet(np.zeros(n))
     for t in range(1, n):
-        held = np.bincount(pairing.stream[pairing.low[t - 1] : pairing.high[t - 1]], minlength=n)
+        held = np.bincount(partners(pairing, t - 1), minlength=n)
         assert held[t:].sum() == 0
         # Each place is binomial: six standard deviations.
         assert np.abs(held[:t] - size / t).max() <= 6.0 * math.sqrt(size / t)
 
 
+def test_a_reservoir_without_replacement_holds_different_records_equally_often():
+    counts = np.zeros(20)
+    rng = np.random.default_rng(0)
+    for _ in range(4000):
+        pairing, kept = Reservoir(4, rng, replacement=False).meet(np.zeros(20))
+        for t in range(1, 20):
+            found = partners(pairing, t - 1)
+            assert len(set(found.tolist())) == len(found) == min(4, t)
+            assert (found < t).all()
+        counts[kept] += 1
+    assert np.abs(counts - 800).max() < 6.0 * math.sqrt(800)
+
+
 def test_reservoirs_per_class_hold_the_other_class_only():
     rng = np.random.default_rng(1)
     counts = np.zeros(40)
+    y = np.arange(40) % 2
     for _ in range(4000):
-        y = np.arange(40) % 2
-        pairing = with_reservoir_of_other_class(y, 4, rng.random((40, 1)))
+        pairing, _ = ClassReservoirs(4, rng).meet(y)
         for t in range(1, 40):
-            partners = pairing.stream[pairing.low[t - 1] : pairing.high[t - 1]]
-            assert len(partners) == min(4, (t + 1) // 2)
-            assert len(set(partners.tolist())) == len(partners)
-            assert (partners < t).all()
-            assert (y[partners] != y[t]).all()
-        counts[partners] += 1
+            found = partners(pairing, t - 1)
+            assert len(set(found.tolist())) == len(found) == min(4, (t + 1) // 2)
+            assert (found < t).all()
+            assert (y[found] != y[t]).all()
+        counts[found] += 1
     # The last record, an odd one, meets 4 of the 20 even ones, each equally often.
     assert np.abs(counts[::2] - 800).max() < 6.0 * math.sqrt(800)
-    lonely = with_reservoir_of_other_class(np.zeros(5, dtype=np.int64), 4, rng.random((5, 1)))
+    lonely, _ = ClassReservoirs(4, rng).meet(np.zeros(5))
     np.testing.assert_array_equal(lonely.stream[lonely.low], lonely.current)
+
+
+BUFFERS = {
+    "latest": lambda: Window(3),
+    "all": lambda: Window(None, 4),
+    "with replacement": lambda: Reservoir(3, np.random.default_rng(5), replacement=True),
+    "without replacement": lambda: Reservoir(3, np.random.default_rng(5), replacement=False),
+    "per class": lambda: ClassReservoirs(3, np.random.default_rng(5)),
+}
+
+
+@pytest.mark.parametrize("name", BUFFERS)
+@pytest.mark.parametrize("chunks", [(40,), (1,) * 40, (7, 1, 1, 20, 11), (2, 38)])
+def test_a_buffer_finds_the_same_records_in_chunks(name, chunks):
+    y = np.random.default_rng(2).integers(2, size=40)
+    whole, _ = BUFFERS[name]().meet(y)
+    expected = [(int(i), partners(whole, t).tolist()) for t, i in enumerate(whole.current)]
+    buffer, kept, found, start = BUFFERS[name](), np.empty(0, dtype=int), [], 0
+    for size in chunks:
+        numbers = np.concatenate([kept, np.arange(start, start + size)])
+        pairing, positions = buffer.meet(y[start : start + size])
+        found += [(int(numbers[i]), numbers[partners(pairing, t)].tolist()) for t, i in enumerate(pairing.current)]
+        kept, start = numbers[positions], start + size
+    assert found == expected
 
 
 def test_pairs_by_label_are_refused_with_privacy():

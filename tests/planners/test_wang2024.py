@@ -118,7 +118,6 @@ def test_work_is_counted():
         ({"delta": 0}, "delta > 0"),
         ({"max_iter": 0}, "max_iter"),
         ({"calibration": "paper", "options": {"batch": 5}}, "one record or pair"),
-        ({"task": "metric"}, "task"),
     ],
 )
 def test_wrong_requests_are_refused_with_a_reason(name, wrong, message):

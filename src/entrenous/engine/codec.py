@@ -19,6 +19,7 @@ T = TypeVar("T")
 def _types() -> dict[str, type]:
     from entrenous.engine.phases import Descent, Minimise, MomentRelease
     from entrenous.engine.plan import Plan
+    from entrenous.engine.saddle import SaddlePoint
     from entrenous.engine.sampled import SampledDescent
     from entrenous.engine.streaming import Streaming
     from entrenous.parts.feature_domains import FeatureBall, FeatureBounds
@@ -38,6 +39,7 @@ def _types() -> dict[str, type]:
         Mechanism,
         Sampling,
         Descent,
+        SaddlePoint,
         MomentRelease,
         Minimise,
         Stream,

@@ -17,21 +17,21 @@ if TYPE_CHECKING:
     from entrenous.engine.plan import Plan
 
 
-def read_labels(plan: Plan, y: Any) -> tuple[AnyArray, TargetRange | None]:
+def read_labels(plan: Plan, y: Any, rows: int) -> tuple[AnyArray, TargetRange | None]:
     """Class codes, or targets in internal units and their range.
 
-    Of a private plan's labels only type and public range are checked.
+    Of a private plan's labels, and of a part of the rows, only type and public range are checked.
     """
     labels = np.asarray(y)
-    if labels.shape != (plan.n,):
-        raise InputError(f"y needs one label per row ({plan.n})", f"shape {labels.shape}", "Pass a flat array.")
+    if labels.shape != (rows,):
+        raise InputError(f"y needs one label per row ({rows})", f"shape {labels.shape}", "Pass a flat array.")
     if plan.task in TARGET_TASKS:
         return _read_targets(plan, labels)
     classes = plan.classes or (0, 1)
     if plan.task == "metric" and plan.classes is None and not plan.is_private:
         classes = tuple(np.unique(labels).tolist())
     codes = class_codes(labels, classes)
-    if not plan.is_private and len(np.unique(codes)) < 2:
+    if not plan.is_private and rows == plan.n and len(np.unique(codes)) < 2:
         what = "a metric needs two classes or more" if plan.task == "metric" else "a ranking needs both classes"
         raise InputError(f"{what} in y", "one class", "Check the labels and how rows were split.")
     return codes, None
@@ -72,29 +72,44 @@ def _read_targets(plan: Plan, labels: AnyArray) -> tuple[Array, TargetRange | No
     return targets, None
 
 
+class Means:
+    """What a level needs to know of the rows: their means, by class. Only fits without privacy have one."""
+
+    def __init__(self, n_features: int) -> None:
+        self._counts = np.zeros(2)
+        self._sums = np.zeros((2, n_features))
+        self._targets = 0.0
+
+    def feed(self, X: Array, y: AnyArray, task: str) -> None:
+        """More rows in internal units, with class codes or targets."""
+        if task in TARGET_TASKS:
+            self._counts[0] += len(y)
+            self._sums[0] += X.sum(axis=0)
+            self._targets += float(np.sum(y))
+            return
+        for code in (0, 1):
+            self._counts[code] += np.sum(y == code)
+            self._sums[code] += X[y == code].sum(axis=0)
+
+    def level(self, w: Array, task: str) -> float:
+        """Minus the point halfway between the classes' mean scores, or what makes the mean error zero."""
+        if task in TARGET_TASKS:
+            return float((self._targets - self._sums[0] @ w) / self._counts[0])
+        # A class that has not come yet has no say.
+        return -float(np.mean(self._sums[self._counts > 0] @ w / self._counts[self._counts > 0]))
+
+
 def in_user_units(
-    plan: Plan,
-    features: FeatureDomain | None,
-    targets: TargetRange | None,
-    released: Released,
-    X: Array,
-    y: AnyArray,
+    plan: Plan, features: FeatureDomain | None, targets: TargetRange | None, released: Released, means: Means | None
 ) -> tuple[Array, float]:
-    """Coefficients (a matrix for a metric) and intercept; `X` and `y` are read by fits without privacy only."""
+    """Coefficients (a matrix for a metric) and intercept; `means` of the rows for fits without privacy only."""
     if plan.task == "metric":
         return released.w if features is None else features.metric_to_user(released.w), 0.0
     intercept = released.intercept
     if intercept is None:
         # Without a release that pays for a level, a private fit uses the public centre of the domain.
-        intercept = 0.0 if plan.is_private else _level(plan.task, X @ released.w, y)
+        intercept = 0.0 if means is None else means.level(released.w, plan.task)
     coef = released.w
     if features is not None:
         coef, intercept = features.to_user(coef, intercept)
     return (coef, intercept) if targets is None else targets.to_user(coef, intercept)
-
-
-def _level(task: str, scores: Array, y: AnyArray) -> float:
-    """Halfway between the classes' mean scores, or what makes the mean error zero."""
-    if task == "error-entropy":
-        return float(np.mean(y - scores))
-    return -float(scores[y == 0].mean() + scores[y == 1].mean()) / 2.0

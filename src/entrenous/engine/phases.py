@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -58,6 +58,53 @@ class Phase(ABC):
         self, problem: Problem, X: Array, y: AnyArray, w: Array, noise: NoiseSource, progress: Progress
     ) -> Released:
         """Do it."""
+
+
+class Fold(ABC):
+    """A phase under way on records that come in chunks. It holds private rows and iterates: in memory, nowhere else."""
+
+    done: int
+    """Steps taken so far."""
+
+    @abstractmethod
+    def feed(self, X: Array, y: AnyArray) -> None:
+        """The next records, in internal units."""
+
+    @abstractmethod
+    def result(self) -> Array:
+        """What noise is to be added to, after the records so far."""
+
+
+@dataclass(frozen=True)
+class OnlinePhase(Phase):
+    """A phase that can take its records one by one: `begin`, feed the fold, `finish`."""
+
+    @property
+    def in_order(self) -> bool:
+        """Whether records are used in order of arrival, so that chunks will do."""
+        return True
+
+    @property
+    def every_iterate(self) -> bool:
+        """Whether its noise pays for a release after every record, not only after the last."""
+        return False
+
+    @property
+    @abstractmethod
+    def described(self) -> dict[str, Any]:
+        """Its public numbers, as a plan and its certificate state them."""
+
+    @abstractmethod
+    def up_to(self, n: int) -> OnlinePhase:
+        """The same phase for the first n records."""
+
+    @abstractmethod
+    def begin(self, problem: Problem, w: Array) -> Fold:
+        """A fold that has seen no record, started from the public w."""
+
+    @abstractmethod
+    def finish(self, problem: Problem, fold: Fold, noise: NoiseSource) -> Released:
+        """What leaves, noise added."""
 
 
 @dataclass(frozen=True)

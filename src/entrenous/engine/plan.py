@@ -129,7 +129,6 @@ class Plan:
                     "domain": None if self.features is None else self.features.describe(),
                     "classes": self.classes,
                     "parameter_domain": self.problem.domain.name,
-                    **({} if self.target_bounds is None else {"target_bounds": self.target_bounds}),
                     **({} if self.index_seed is None else {"index_seed": self.index_seed}),
                     **({} if self.target_bounds is None else {"target_bounds": self.target_bounds}),
                     **self.public,

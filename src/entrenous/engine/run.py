@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from entrenous.arrays import AnyArray, Array
-from entrenous.engine.labels import in_user_units, read_labels
+from entrenous.engine.labels import Means, in_user_units, read_labels
 from entrenous.engine.phases import Released
 from entrenous.engine.progress import current_listener
 from entrenous.errors import InputError, PrivacyWarning
 from entrenous.parts.feature_domains import FeatureBounds, missing_bounds
 from entrenous.parts.indices import permutation
-from entrenous.parts.targets import TargetRange
 from entrenous.privacy.certificate import PrivacyCertificate
-from entrenous.privacy.noise import noise_from
+from entrenous.privacy.noise import NoiseSource, noise_from
 
 if TYPE_CHECKING:
     from entrenous.engine.plan import Plan
@@ -44,14 +43,15 @@ class Fitted:
 
 def run(plan: Plan, X: Any, y: Any, random_state: Any) -> Fitted:
     """See `Plan.run`."""
-    if plan.is_private and plan.features is None:
-        raise missing_bounds("running a private plan")
-    rows, labels, targets = _checked(plan, X, y)
+    need_bounds(plan)
+    rows = checked_rows(plan, X)
+    if len(rows) != plan.n:
+        raise InputError(
+            f"this plan is for {plan.n} rows", f"{len(rows)} rows", "Make a plan with the table's number of rows."
+        )
+    labels, targets = read_labels(plan, y, len(rows))
     noise = noise_from(random_state)
-    certificate = plan.certificate()
-    if certificate is not None and noise.seeded:
-        warnings.warn(f"In this private fit {SEEDED}", PrivacyWarning, stacklevel=4)
-        certificate = certificate.as_seeded(SEEDED)
+    certificate = certified(plan, noise, stacklevel=4)
     features = plan.features
     if features is None and any(phase.unit_rows for phase in plan.phases):
         # Only a fit without privacy gets here: it may take the box from the rows.
@@ -63,8 +63,41 @@ def run(plan: Plan, X: Any, y: Any, random_state: Any) -> Fitted:
         X_phase, y_phase = _dealt(plan, phase.records, internal, labels)
         released = phase.run(plan.problem, X_phase, y_phase, released.w, noise, current_listener())
         steps += released.steps
-    coef, intercept = in_user_units(plan, features, targets, released, internal, labels)
+    means = None
+    if not plan.is_private:
+        means = Means(plan.n_features)
+        means.feed(internal, labels, plan.task)
+    coef, intercept = in_user_units(plan, features, targets, released, means)
     return Fitted(coef, intercept, released.w, steps, plan, certificate)
+
+
+def certified(plan: Plan, noise: NoiseSource, stacklevel: int) -> PrivacyCertificate | None:
+    """The plan's certificate, marked and warned of if the noise can be repeated."""
+    certificate = plan.certificate()
+    if certificate is None or not noise.seeded:
+        return certificate
+    warnings.warn(f"In this private fit {SEEDED}", PrivacyWarning, stacklevel=stacklevel)
+    return certificate.as_seeded(SEEDED)
+
+
+def need_bounds(plan: Plan) -> None:
+    """An error if a private plan has no public domain of the features."""
+    if plan.is_private and plan.features is None:
+        raise missing_bounds("running a private plan")
+
+
+def checked_rows(plan: Plan, X: Any) -> Array:
+    """Finite numbers of the plan's width."""
+    rows = np.asarray(X, dtype=float)
+    if rows.ndim != 2 or rows.shape[1] != plan.n_features:
+        raise InputError(
+            f"this plan is for rows of {plan.n_features} features",
+            f"an array of shape {rows.shape}",
+            "Make a plan with the table's n_features.",
+        )
+    if not np.isfinite(rows).all():
+        raise InputError("the features must be finite", "NaN or infinity", "Fill or drop missing values first.")
+    return rows
 
 
 def _dealt(plan: Plan, records: tuple[int, int] | None, X: Array, y: AnyArray) -> tuple[Array, AnyArray]:
@@ -74,16 +107,3 @@ def _dealt(plan: Plan, records: tuple[int, int] | None, X: Array, y: AnyArray) -
     assert plan.index_seed is not None
     chosen = permutation(plan.index_seed, plan.n)[slice(*records)]
     return X[chosen], y[chosen]
-
-
-def _checked(plan: Plan, X: Any, y: Any) -> tuple[Array, AnyArray, TargetRange | None]:
-    rows = np.asarray(X, dtype=float)
-    if rows.shape != (plan.n, plan.n_features):
-        raise InputError(
-            f"this plan is for {plan.n} rows of {plan.n_features} features",
-            f"an array of shape {rows.shape}",
-            "Make a plan with the table's n and n_features.",
-        )
-    if not np.isfinite(rows).all():
-        raise InputError("the features must be finite", "NaN or infinity", "Fill or drop missing values first.")
-    return (rows, *read_labels(plan, y))

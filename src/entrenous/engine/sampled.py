@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from entrenous.arrays import AnyArray, Array, Codes
 from entrenous.engine.phases import Phase, Released
 from entrenous.engine.progress import Progress
+from entrenous.parts.parameter_domains import NuclearPSD
 from entrenous.parts.pointwise import Residual, with_ones
 from entrenous.parts.problem import Problem
 from entrenous.privacy.mechanisms import Mechanism
@@ -67,17 +69,8 @@ class SampledDescent(Phase):
     def run(
         self, problem: Problem, X: Array, y: AnyArray, w: Array, noise: NoiseSource, progress: Progress
     ) -> Released:
-        # Imported here: numba takes half a second, and most fits do without.
-        from entrenous.engine.kernels import surrogate_code
-        from entrenous.engine.sampled_kernel import sampled_steps
-
         n, m = len(X), self.sample
-        rows = np.ascontiguousarray(X if self.pairwise else with_ones(X))
-        regression = isinstance(problem.score, Residual)
-        sides = np.ones(n) if regression else np.where(np.asarray(y) == 1, 1.0, -1.0)
-        offsets = 1.0 - np.asarray(y, dtype=float) if regression else np.zeros(n)
-        loss = problem.pair_loss if self.one_pair else problem.loss
-        weight = 1.0 if self.one_pair else 1.0 / (m * (m - 1) if self.pairwise else m)
+        step = self._steps_on(problem, X, y)
         order: Codes = np.arange(n)
         w = np.array(problem.domain.project(w), dtype=float)
         total = np.zeros_like(w)
@@ -85,31 +78,47 @@ class SampledDescent(Phase):
         for done in range(0, self.total_steps, block):
             size = min(block, self.total_steps - done)
             draws = np.column_stack([noise.integers(n - k, size) for k in range(m)])
-            values = np.zeros((size, w.size))
+            values = np.zeros((size, *w.shape))
             if self.gradient_noise is not None:
-                values = self.gradient_noise.draw(noise, size * w.size).reshape(size, w.size)
-            sampled_steps(
-                rows,
-                sides,
-                offsets,
-                draws,
-                values,
-                order,
-                w,
-                total,
-                surrogate_code(loss),
-                self.pairwise,
-                weight,
-                self.ridge_of(problem),
-                self.step_size,
-                problem.domain.radius,
-            )
+                drawn = self.gradient_noise.draw(noise, size * problem.dimension).reshape(size, problem.dimension)
+                values = np.array([problem.score.from_coordinates(one, problem.n_features) for one in drawn])
+            step(draws, values, order, w, total)
             progress(done + size, self.total_steps)
         # Rounding may leave the average of points of a ball a hair outside.
         released = problem.domain.project(total / self.total_steps)
         if not self.pairwise:
             return Released(released[:-1], float(released[-1]), self.total_steps)
         return Released(released, None, self.total_steps)
+
+    def _steps_on(self, problem: Problem, X: Array, y: AnyArray) -> Callable[[Codes, Array, Codes, Array, Array], None]:
+        """The compiled loop of the task, its records and public numbers filled in."""
+        # Imported here: numba takes half a second, and most fits do without.
+        from entrenous.engine.kernels import surrogate_code
+        from entrenous.engine.sampled_kernel import sampled_matrix_steps, sampled_steps
+
+        n, m = len(X), self.sample
+        loss = surrogate_code(problem.pair_loss if self.one_pair else problem.loss)
+        weight = 1.0 if self.one_pair else 1.0 / (m * (m - 1) if self.pairwise else m)
+        rest = (self.ridge_of(problem), self.step_size, problem.domain.radius)
+        if problem.task == "metric":
+            rows, codes = np.ascontiguousarray(X), np.ascontiguousarray(y, dtype=np.int64)
+            # Of a minibatch's ordered pairs both orders pay.
+            both = weight * (1.0 if self.one_pair else 2.0)
+            nuclear = isinstance(problem.domain, NuclearPSD)
+
+            def matrix(draws: Codes, values: Array, order: Codes, w: Array, total: Array) -> None:
+                sampled_matrix_steps(rows, codes, draws, values, order, w, total, loss, both, *rest, nuclear)
+
+            return matrix
+        rows = np.ascontiguousarray(X if self.pairwise else with_ones(X))
+        regression = isinstance(problem.score, Residual)
+        sides = np.ones(n) if regression else np.where(np.asarray(y) == 1, 1.0, -1.0)
+        offsets = 1.0 - np.asarray(y, dtype=float) if regression else np.zeros(n)
+
+        def vector(draws: Codes, values: Array, order: Codes, w: Array, total: Array) -> None:
+            sampled_steps(rows, sides, offsets, draws, values, order, w, total, loss, self.pairwise, weight, *rest)
+
+        return vector
 
     def ridge_of(self, problem: Problem) -> float:
         """The ridge, with the weight that leaves the minimiser what it is over all pairs.

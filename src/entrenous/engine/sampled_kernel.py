@@ -9,6 +9,7 @@ from numba import njit
 
 from entrenous.arrays import Array, Codes
 from entrenous.engine.kernels import slope
+from entrenous.engine.streaming_kernel import project_psd
 
 
 @njit(cache=True, error_model="numpy")
@@ -78,3 +79,53 @@ def sampled_steps(
         if norm > radius:
             for f in range(dimension):
                 w[f] *= radius / norm
+
+
+@njit(cache=True, error_model="numpy")
+def sampled_matrix_steps(
+    rows: Array,
+    codes: Codes,
+    draws: Codes,
+    noise: Array,
+    order: Codes,
+    w: Array,
+    total: Array,
+    surrogate: tuple[int, float, float, float],
+    weight: float,
+    ridge: float,
+    step_size: float,
+    radius: float,
+    nuclear: bool,
+) -> None:
+    """`sampled_steps` for a metric: every pair of the sample pays, times `weight`; `noise` holds one matrix a step."""
+    code, parameter, inner, outer = surrogate
+    size = draws.shape[1]
+    d = rows.shape[1]
+    gap = np.empty(d)
+    gradient = np.empty((d, d))
+    for step in range(draws.shape[0]):
+        for k in range(size):
+            other = k + draws[step, k]
+            chosen = order[other]
+            order[other] = order[k]
+            order[k] = chosen
+        gradient[:] = ridge * w + noise[step]
+        for k in range(size):
+            for m in range(k):
+                i, j = order[k], order[m]
+                tau = 1.0 if codes[i] == codes[j] else -1.0
+                for f in range(d):
+                    gap[f] = rows[i, f] - rows[j, f]
+                distance = 0.0
+                for f in range(d):
+                    row = 0.0
+                    for g in range(d):
+                        row += w[f, g] * gap[g]
+                    distance += row * gap[f]
+                s = -weight * tau * slope(code, parameter, inner, outer, tau * (1.0 - distance))
+                for f in range(d):
+                    for g in range(d):
+                        gradient[f, g] += s * gap[f] * gap[g]
+        total += w
+        w -= step_size * gradient
+        project_psd(w, radius, nuclear)

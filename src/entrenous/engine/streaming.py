@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
 
 from entrenous.arrays import AnyArray, Array
-from entrenous.engine.phases import Phase, Released, noise_for
+from entrenous.engine.phases import Fold, OnlinePhase, Released, noise_for
 from entrenous.engine.progress import Progress
-from entrenous.engine.streaming_kernel import run_stream
+from entrenous.engine.stream_run import StreamRun
 from entrenous.parts.indices import uniform
 from entrenous.parts.problem import Problem
 from entrenous.parts.streams import Stream
@@ -19,7 +20,7 @@ from entrenous.privacy.noise import NoiseSource
 
 
 @dataclass(frozen=True)
-class Streaming(Phase):
+class Streaming(OnlinePhase):
     """Run a `Stream` on the records of this phase, then add noise to its average."""
 
     stream: Stream
@@ -46,33 +47,54 @@ class Streaming(Phase):
         return self.stream.pair_gradients()
 
     def noise_per_coefficient(self, problem: Problem, n: int) -> float:
-        return 0.0 if self.output_noise is None else self.output_noise.rms(problem.dimension) / self._divisor
+        if self.output_noise is None:
+            return 0.0
+        turn = self.stream.steps + self.stream.warmup if self.every_iterate else 1
+        return self.output_noise.rms(problem.dimension) / turn
 
     @property
-    def _divisor(self) -> float:
-        # Every iterate is released in units of t w_t, so the last one's noise is divided by its own t.
-        return 1.0 if self.stream.release == "average" else float(self.stream.steps + self.stream.warmup)
+    def in_order(self) -> bool:
+        return self.stream.order == "arrival"
+
+    @property
+    def every_iterate(self) -> bool:
+        return self.stream.release == "every iterate"
+
+    @property
+    def described(self) -> dict[str, Any]:
+        return {"phase": self.number, "stream": asdict(self.stream)}
+
+    def up_to(self, n: int) -> Streaming:
+        return replace(self, stream=self.stream.up_to(n))
 
     def run(
         self, problem: Problem, X: Array, y: AnyArray, w: Array, noise: NoiseSource, progress: Progress
     ) -> Released:
+        fold = self.begin(problem, w)
+        if self.in_order:
+            fold.feed(X, y)
+        else:
+            fold.advance(X, y, self.stream.pairing(len(X), self.seed, self.number))
+        progress(self.steps, self.steps)
+        return self.finish(problem, fold, noise)
+
+    def begin(self, problem: Problem, w: Array) -> StreamRun:
         stream = self.stream
-        problem = replace(problem, ridge=problem.ridge + self.anchor_ridge)
-        pairing = stream.pairing_of(y, self.seed, self.number)
         points = [problem.domain.project(w)]
         if stream.warmup:
             points = public_points(problem, self.seed, self.number, stream.warmup)
-        last, average = run_stream(
-            problem, X, y, pairing, stream.step_sizes(), stream.weights(), points[-1], self.anchor_ridge * points[-1]
-        )
-        released = last if stream.release == "every iterate" else average
-        if stream.average == "all":
-            released = released + sum(points[:-1], np.zeros_like(released)) / (stream.steps + len(points))
+        ridged = replace(problem, ridge=problem.ridge + self.anchor_ridge)
+        buffer = stream.buffer_of(self.seed, self.number) if self.in_order else None
+        return StreamRun(ridged, stream, points, self.anchor_ridge * points[-1], buffer)
+
+    def finish(self, problem: Problem, fold: Fold, noise: NoiseSource) -> Released:
+        released = fold.result()
         if self.output_noise is not None:
-            drawn = noise_for(self.output_noise, problem, noise) / self._divisor
-            released = problem.domain.project(released + drawn)
-        progress(self.steps, self.steps)
-        return Released(released, None, self.steps)
+            # Every iterate is released in units of t w_t, so the noise of w_t is divided by its own t.
+            turn = fold.done + self.stream.warmup if self.every_iterate else 1
+            released = released + noise_for(self.output_noise, problem, noise) / turn
+            released = problem.domain.project(released)
+        return Released(released, None, fold.done)
 
 
 def public_points(problem: Problem, seed: int, phase: int, count: int) -> list[Array]:

@@ -181,7 +181,7 @@ def _matrix_steps(  # type: ignore[no-untyped-def]
         for k in range(d):
             for m in range(d):
                 w[k, m] = keep * w[k, m] + eta[t] * constant[k, m] - scale * gradient[k, m]
-        _project_psd(w, radius, nuclear)
+        project_psd(w, radius, nuclear)
         a = weights[t + 1]
         if a != 0.0:
             for k in range(d):
@@ -190,7 +190,7 @@ def _matrix_steps(  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, error_model="numpy")
-def _project_psd(w, radius, nuclear):  # type: ignore[no-untyped-def]
+def project_psd(w, radius, nuclear):  # type: ignore[no-untyped-def]
     """In place, onto the PSD cone cut by a Frobenius ball or by a bound on the trace."""
     d = w.shape[0]
     values, vectors = np.linalg.eigh((w + w.T) / 2.0)

@@ -6,23 +6,20 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin
 from sklearn.metrics import roc_auc_score
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from entrenous.arrays import AnyArray, Array
 from entrenous.engine.plan import Plan
+from entrenous.engine.run import Fitted
 from entrenous.errors import InputError
-from entrenous.parts.feature_domains import missing_bounds
+from entrenous.estimators.base import PairwiseEstimator
 from entrenous.parts.surrogates import Surrogate
-from entrenous.planners.planning import plan
-from entrenous.privacy.budget import budget_for
-from entrenous.privacy.certificate import PrivacyCertificate
-from entrenous.privacy.noise import fresh_index_seed
 
 
-class AUCClassifier(ClassifierMixin, BaseEstimator):
+class AUCClassifier(ClassifierMixin, PairwiseEstimator):
     """A linear score that ranks events above non-events, learnt from pairs, privately.
 
     Parameters
@@ -83,6 +80,8 @@ class AUCClassifier(ClassifierMixin, BaseEstimator):
 
     """
 
+    _task = "auc"
+
     def __init__(
         self,
         epsilon: float | None = 1.0,
@@ -114,42 +113,42 @@ class AUCClassifier(ClassifierMixin, BaseEstimator):
 
     def fit(self, X: Any, y: Any) -> AUCClassifier:
         """Plan from public numbers, then run once over the rows."""
-        private = budget_for(self.epsilon, None, 2).is_private
-        if private and self.bounds is None:
-            raise missing_bounds("a private fit")
-        X, y = self._checked(X, y)
-        classes = self._public_classes(y, private)
-        made = plan(
-            self.algorithm,
-            task="auc",
-            n=X.shape[0],
-            n_features=X.shape[1],
-            epsilon=self.epsilon,
-            delta=self.delta,
-            surrogate=self.surrogate,
-            bounds=self.bounds,
-            feature_names=getattr(self, "feature_names_in_", None),
-            classes=classes,
-            radius=self.radius,
-            ridge=self.ridge,
-            max_iter=self.max_iter,
-            calibration=self.calibration,
-            options=self.options,
-            index_seed=fresh_index_seed(self.random_state),
-        )
-        fitted = made.run(X, y, random_state=self.random_state)
+        self._need_bounds()
+        X, y = self._checked(X, y, ensure_min_samples=2)
+        classes = self._public_classes(y)
+        self._take(self._run(X, y, {"classes": classes}), classes)
+        return self
+
+    @available_if(lambda self: self._can_be_fed())  # type: ignore[untyped-decorator]
+    def partial_fit(
+        self, X: Any, y: Any, classes: Sequence[Any] | None = None, n_total: int | None = None
+    ) -> AUCClassifier:
+        """Take more records, in order of arrival, for algorithms that `entrenous.algorithms` lists as online.
+
+        Rows in any portions give the model that `fit` gives on all of them, in the memory of the algorithm's buffer.
+        `classes` are needed with the first rows unless the parameter says them or the fit is private. A private fit
+        needs `n_total` there, because the noise depends on it, and releases its model after the last record (onpairstrc
+        and onpairc after every call). Until then the estimator holds rows and iterates that no noise covers; they
+        are left out when it is pickled.
+        """
+        self._need_bounds()
+        first = getattr(self, "_online", None) is None
+        X, y = self._checked(X, y, reset=first)
+        declared = self._declared_classes(classes)
+        fitted = self._feed(X, y, n_total, {"classes": declared})
+        self.classes_ = np.asarray(declared)
+        if fitted is not None:
+            self._take(fitted, declared)
+        return self
+
+    def _take(self, fitted: Fitted, classes: tuple[Any, ...]) -> None:
         self.classes_ = np.asarray(classes)
         self.coef_ = fitted.coef[None, :]
         self.intercept_ = np.array([fitted.intercept])
-        self.n_iter_ = fitted.steps
-        self.plan_ = fitted.plan
-        self.certificate_: PrivacyCertificate | None = fitted.certificate
-        return self
 
     def decision_function(self, X: Any) -> Array:
         """The score of each row: larger means more likely an event."""
-        check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
+        X = self._new_rows(X)
         scores: Array = X @ self.coef_[0] + self.intercept_[0]
         return scores
 
@@ -164,21 +163,22 @@ class AUCClassifier(ClassifierMixin, BaseEstimator):
         scores = self.decision_function(X)
         return float(roc_auc_score(np.asarray(y) == self.classes_[1], scores))
 
-    def _checked(self, X: Any, y: Any) -> tuple[Array, AnyArray]:
-        try:
-            X, y = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
-        except ValueError as error:
-            if "could not convert string" not in str(error):
-                raise
-            # The original message quotes a cell, and cells are private.
-            raise InputError("features must be numbers", "text in the table", "Encode or drop these columns.") from None
-        return X, y
+    def _declared_classes(self, classes: Sequence[Any] | None) -> tuple[Any, ...]:
+        """The classes of an online fit, which cannot be found in rows that have not come yet."""
+        said = [tuple(c) for c in (classes, self.classes, getattr(self, "classes_", None)) if c is not None]
+        if not said and not self._is_private:
+            raise InputError(
+                "the first partial_fit needs the classes", "classes=None", "Pass partial_fit(X, y, classes=(0, 1))."
+            )
+        if any(other != said[0] for other in said):
+            raise InputError(f"the classes stay {said[-1]}", str(said[0]), "Start a new estimator for other classes.")
+        return said[0] if said else (0, 1)
 
-    def _public_classes(self, y: AnyArray, private: bool) -> tuple[Any, ...]:
+    def _public_classes(self, y: AnyArray) -> tuple[Any, ...]:
         check_classification_targets(y)
         if self.classes is not None:
             return tuple(self.classes)
-        if private:
+        if self._is_private:
             return (0, 1)
         found = np.unique(y)
         if len(found) > 2:

@@ -24,7 +24,12 @@ def with_replacement(seed: int, phase: int, n: int, size: int) -> Codes:
 
 def uniform(seed: int, phase: int, shape: tuple[int, ...]) -> Array:
     """Numbers in (0, 1) for a phase counted from 1, independent of its indices."""
-    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(phase, 1))).random(shape)
+    return chances(seed, phase).random(shape)
+
+
+def chances(seed: int, phase: int) -> np.random.Generator:
+    """What a reservoir of a phase is drawn from, record after record."""
+    return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(phase, 1)))
 
 
 def _generator(seed: int, key: int) -> np.random.Generator:

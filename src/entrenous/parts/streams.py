@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
-from entrenous.arrays import AnyArray, Array
+from entrenous.arrays import Array
 from entrenous.errors import InputError
-from entrenous.parts.indices import uniform, with_replacement
-from entrenous.parts.pairing import Pairing, random_pairs, with_previous, with_reservoir, with_reservoir_of_other_class
+from entrenous.parts.buffers import Buffer, ClassReservoirs, Reservoir, Window
+from entrenous.parts.indices import chances, with_replacement
+from entrenous.parts.pairing import Pairing, random_pairs, with_previous
 
 Order = Literal["arrival", "with-replacement", "random-pairs"]
 Average = Literal["delayed", "before", "last", "all"]
 Schedule = Literal["power", "inverse", "huai"]
+Keep = Literal["latest", "reservoir", "reservoir without replacement", "reservoir per class"]
 _WORDS = {
     "order": ("arrival", "with-replacement", "random-pairs"),
     "average": ("delayed", "before", "last", "all"),
     "schedule": ("power", "inverse", "huai"),
     "release": ("average", "every iterate"),
-    "keep": ("latest", "reservoir", "reservoir per class"),
+    "keep": ("latest", "reservoir", "reservoir without replacement", "reservoir per class"),
 }
 
 
@@ -39,8 +41,8 @@ class Stream:
     `average`: ``"delayed"`` is ``sum_t eta_t w_{t-2} / sum_t eta_t`` (Yang et al., NeurIPS 2021), ``"before"`` the mean
     of the iterates at which gradients were taken, ``"last"`` the last one, ``"all"`` the mean of all, warm-up included.
 
-    `keep`: what the buffer holds, the latest records, or (in order of arrival) a uniform sample of all before; one
-    sample per class depends on the labels and has no sensitivity.
+    `keep`: what the buffer holds, the latest records, or (in order of arrival) a uniform sample of all before, with
+    replacement or without; one sample per class depends on the labels and has no sensitivity.
 
     `release`: the average once, or every iterate as it comes, the one of record t with noise divided by t.
     """
@@ -54,7 +56,7 @@ class Stream:
     schedule: Schedule = "power"
     warmup: int = 0
     release: Literal["average", "every iterate"] = "average"
-    keep: Literal["latest", "reservoir", "reservoir per class"] = "latest"
+    keep: Keep = "latest"
 
     def __post_init__(self) -> None:
         words = all(getattr(self, name) in allowed for name, allowed in _WORDS.items())
@@ -73,13 +75,24 @@ class Stream:
         """Whether the pairs depend on the labels: then no private plan may use it."""
         return self.keep == "reservoir per class"
 
-    def pairing_of(self, y: AnyArray, seed: int, phase: int) -> Pairing:
-        """The pairs of all steps among the records with these labels."""
-        if not self.looks_at_labels:
-            return self.pairing(len(y), seed, phase)
+    def buffer_of(self, seed: int, phase: int) -> Buffer:
+        """An empty buffer for records in order of arrival."""
+        if self.keep == "latest":
+            return Window(self.buffer, self.unpaired)
         assert self.buffer is not None
-        codes = np.ascontiguousarray(y[: self.steps + 1], dtype=np.int64)
-        return with_reservoir_of_other_class(codes, self.buffer, uniform(seed, phase, (len(codes), 1)))
+        generator = chances(seed, phase)
+        if self.keep == "reservoir per class":
+            return ClassReservoirs(self.buffer, generator)
+        return Reservoir(self.buffer, generator, replacement=self.keep == "reservoir")
+
+    def up_to(self, n: int) -> Stream:
+        """The same stream over the first n records in order of arrival."""
+        return replace(self, steps=max(0, min(self.steps, n - self.unpaired)))
+
+    @property
+    def unpaired(self) -> int:
+        """How many records come before the first step."""
+        return max(1, self.warmup)
 
     def pairing(self, n: int, seed: int, phase: int) -> Pairing:
         """The pairs of all steps among n records, whatever their labels."""
@@ -87,54 +100,70 @@ class Stream:
             raise InputError(
                 "pairs that depend on labels have no sensitivity", self.keep, "Use a stream that does not."
             )
-        if self.keep == "reservoir":
-            assert self.buffer is not None
-            seen = self.steps + 1
-            return with_reservoir(seen, self.buffer, uniform(seed, phase, (seen, self.buffer)))
+        seen = self.steps + self.unpaired
+        if self.order == "arrival":
+            return self.buffer_of(seed, phase).meet(np.zeros(seen))[0]
         if self.order == "random-pairs":
             first, second = with_replacement(seed, phase, n, 2 * self.steps).reshape(2, -1)
             return random_pairs(first, second)
-        seen = self.steps + max(1, self.warmup)
-        order = np.arange(seen) if self.order == "arrival" else with_replacement(seed, phase, n, seen)
+        order = with_replacement(seed, phase, n, seen)
         pairing = with_previous(order, self.buffer)
         skipped = pairing.steps - self.steps
         return Pairing(pairing.current[skipped:], order, pairing.low[skipped:], pairing.high[skipped:])
 
-    def turns(self) -> Array:
-        """Which record, counted from 1, each step is about."""
-        return np.arange(1, self.steps + 1, dtype=float) + self.warmup
+    def turns(self, first: int = 1, last: int | None = None) -> Array:
+        """Which record, counted from 1, the steps `first` to `last` (all by default) are about."""
+        return np.arange(first, (self.steps if last is None else last) + 1, dtype=float) + self.warmup
 
-    def step_sizes(self) -> Array:
-        """``eta_1..eta_T``."""
-        t = self.turns()
+    def step_sizes(self, first: int = 1, last: int | None = None) -> Array:
+        """``eta_first..eta_last``; by default ``eta_1..eta_T``."""
+        t = self.turns(first, last)
         if self.schedule == "huai":
             return self.step_size * (t - 1.0) / (t * np.maximum(t - 2.0, 1.0))
         if self.schedule == "inverse":
             return self.step_size / (t + 1.0)
         return self.step_size * t**-self.decay
 
+    @property
+    def lag(self) -> int:
+        """How many of the newest iterates have no share in the average yet."""
+        return {"delayed": 2, "before": 1, "all": 0, "last": 0}[self.average]
+
+    def iterate_weights(self, first: int, last: int) -> Array:
+        """What ``w_first..w_last`` weigh in the average, before division by `total_weight`."""
+        if self.average == "last":
+            return np.zeros(last - first + 1)
+        if self.average != "delayed":
+            return np.ones(last - first + 1)
+        weights = self.step_sizes(first + 2, last + 2)
+        if first == 0:
+            # w_{-1} = w_0, so the first two steps both weigh the start.
+            weights[:1] += self.step_sizes(1, 1)
+        return weights
+
+    def total_weight(self, steps: int) -> float:
+        """What the weights of all iterates that count after so many steps sum to (the warm-up's included)."""
+        if self.average == "delayed":
+            return float(self.step_sizes(1, steps).sum())
+        return float(steps + self.unpaired if self.average == "all" else steps)
+
     def weights(self) -> Array:
         """Shares ``a_0..a_T`` of the iterates ``w_0..w_T`` in the output (what is missing from 1 is the warm-up's)."""
         shares = np.zeros(self.steps + 1)
         if self.average == "last":
             shares[-1] = 1.0
-        elif self.average == "all":
-            shares[:] = 1.0 / (self.steps + max(1, self.warmup))
-        elif self.average == "before":
-            shares[:-1] = 1.0 / self.steps
+        elif self.steps < self.lag:
+            shares[0] = 1.0
         else:
-            eta = self.step_sizes()
-            # w_{-1} = w_0, so the first two steps both weigh the start.
-            shares[0] = eta[:2].sum()
-            shares[1 : max(1, self.steps - 1)] = eta[2:]
-            shares /= eta.sum()
+            counted = self.steps - self.lag
+            shares[: counted + 1] = self.iterate_weights(0, counted) / self.total_weight(self.steps)
         return shares
 
     def pair_gradients(self) -> int:
         """Pairs over all steps."""
         if self.order == "random-pairs":
             return self.steps
-        if self.keep != "latest":
+        if self.keep in ("reservoir", "reservoir per class"):
             return self.steps * (self.buffer or 1)
         before = np.arange(1, self.steps + 1) + max(0, self.warmup - 1)
         return int((before if self.buffer is None else np.minimum(before, self.buffer)).sum())

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from entrenous.engine.plan import Plan
+from entrenous.engine.saddle import SaddlePoint
 from entrenous.errors import AssumptionError, InputError
 from entrenous.parts.problem import Problem
-from entrenous.parts.streams import Stream
+from entrenous.parts.streams import Keep, Stream
 from entrenous.planners.assumptions import steps_from
 from entrenous.planners.registry import Algorithm, register, unit_radius
 from entrenous.planners.streams import largest_step, step_from, streaming_plan
@@ -16,6 +15,7 @@ from entrenous.privacy.budget import Budget
 SGD_PAIR = "Lei et al. 2020, NeurIPS"
 OLP = "Kar et al. 2013, ICML"
 OAM = "Zhao et al. 2011, ICML"
+SPAUC = "Lei and Ying 2021, JMLR"
 
 
 def sgd_pair(
@@ -50,18 +50,23 @@ def olp(
     *,
     step_size: float | None = None,
     buffer: int = 200,
+    replacement: bool = True,
     index_seed: int,
 ) -> Plan:
     """OLP: one pass, each record against a reservoir with replacement of `buffer` earlier ones, mean of the iterates.
 
-    ``eta_t = (C/G) t^-1/2``, at most ``2/L`` for a smooth surrogate. The reservoir is drawn without looking at the
-    records, so with a budget noise on the average makes it private (Lemma 5 or 6). Cost: 200 n pair gradients.
+    ``eta_t = (C/G) t^-1/2``, at most ``2/L`` for a smooth surrogate. `replacement=False` keeps different records. The
+    reservoir is drawn without looking at the records, so with a budget noise on the average makes it private (Lemma 5
+    or 6). Cost: 200 n pair gradients.
 
     >>> import entrenous as en
     >>> en.plan("olp", n=1000, n_features=5, epsilon=None).pair_gradients
     199800
     """
-    stream = _one_pass(problem, n, step_size, buffer, "reservoir")
+    if not isinstance(replacement, bool):
+        raise InputError("replacement must be True or False", repr(replacement), "True is the paper's.")
+    keep: Keep = "reservoir" if replacement else "reservoir without replacement"
+    stream = _one_pass(problem, n, step_size, buffer, keep)
     return streaming_plan("olp", OLP, problem, budget, n, stream, index_seed)
 
 
@@ -92,9 +97,35 @@ def oam(
     return streaming_plan("oam", OAM, problem, budget, n, stream, index_seed)
 
 
-def _one_pass(
-    problem: Problem, n: int, step_size: float | None, buffer: int, keep: Literal["reservoir", "reservoir per class"]
-) -> Stream:
+def spauc(
+    problem: Problem,
+    budget: Budget,
+    n: int,
+    *,
+    step_size: float | None = None,
+) -> Plan:
+    """SPAUC: one pass over single records and running class means, square surrogate, mean of the iterates.
+
+    ``eta_t = step_size/sqrt(t)``, by default ``8/L_pair``, which is ``2/L`` of the objective for long tables. The
+    running means are of private rows, so there is no private version. Cost: n record gradients.
+
+    >>> import entrenous as en
+    >>> en.plan("spauc", n=1000, n_features=5, epsilon=None).steps
+    1000
+    """
+    if budget.is_private:
+        raise AssumptionError(
+            "spauc uses class means of all records so far at every step, which no sensitivity covers",
+            f"epsilon={budget.epsilon:g}",
+            "Use moments, which releases class means with noise, or epsilon=None.",
+        )
+    # The objective over all pairs has at most a quarter of one pair's smoothness (and the ridge's).
+    size = step_from(step_size, 2.0 / (problem.pair_smoothness / 4.0 + problem.ridge))
+    phase = SaddlePoint(n, size)
+    return Plan("spauc", SPAUC, problem, budget, n, phases=(phase,), public=phase.described)
+
+
+def _one_pass(problem: Problem, n: int, step_size: float | None, buffer: int, keep: Keep) -> Stream:
     if isinstance(buffer, bool) or not isinstance(buffer, int) or buffer < 1:
         raise InputError("buffer must be an int >= 1", repr(buffer), "The papers use 200 (olp) and 100 (oam).")
     natural = problem.domain.radius / problem.lipschitz
@@ -148,6 +179,23 @@ register(
         calibrations=("tight",),
         surrogates=None,
         default_surrogate="hinge",
+        default_radius=unit_radius,
+        online=True,
+    )
+)
+register(
+    Algorithm(
+        "spauc",
+        spauc,
+        SPAUC,
+        summary="one pass over single records and running class means",
+        tasks=("auc",),
+        privacy=("none",),
+        needs=("square surrogate",),
+        cost="n record gradients",
+        calibrations=("tight",),
+        surrogates=("square",),
+        default_surrogate="square",
         default_radius=unit_radius,
         online=True,
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 from entrenous.engine.plan import Plan
 from entrenous.engine.streaming import Streaming
@@ -237,16 +237,17 @@ def _plan(
     seed: int,
     cautions: tuple[str, ...],
 ) -> Plan:
+    phase = Streaming(stream, seed, 1, None, noise)
     return Plan(
         name,
         CITATION,
         problem,
         budget,
         n,
-        phases=(Streaming(stream, seed, 1, None, noise),),
+        phases=(phase,),
         mechanisms=() if noise is None else (noise,),
         calibration=calibration,
-        public={"phase": 1, "stream": asdict(stream)},
+        public=phase.described,
         warnings=cautions,
         index_seed=seed,
     )

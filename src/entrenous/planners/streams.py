@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import numbers
-from dataclasses import asdict
 
 from entrenous.engine.plan import Plan
 from entrenous.engine.streaming import Streaming
@@ -59,15 +58,16 @@ def streaming_plan(
             noise = calibrated(budget, sensitivity, lemma)
         else:
             noise = Mechanism("gaussian", sensitivity, lemma, sigma=printed_sigma)
+    phase = Streaming(stream, index_seed, 1, None, noise)
     return Plan(
         name,
         citation,
         problem,
         budget,
         n,
-        phases=(Streaming(stream, index_seed, 1, None, noise),),
+        phases=(phase,),
         mechanisms=() if noise is None else (noise,),
         calibration="tight" if printed_sigma is None else "paper",
-        public={"phase": 1, "stream": asdict(stream)},
+        public=phase.described,
         index_seed=index_seed,
     )

@@ -251,7 +251,7 @@ register(
         dpsgd_pairwise,
         CITATION,
         summary="one secret random pair per step, noise on every step, averaged",
-        tasks=("auc",),
+        tasks=("auc", "metric"),
         privacy=("approximate", "none"),
         needs=("convex",),
         cost="n pair gradients",

@@ -40,7 +40,7 @@ def stream_sensitivity(stream: Stream, problem: Problem, n: int, seed: int, phas
     if not every and longest * problem.ridge <= 1.0:
         rough = nonsmooth_stream_sensitivity(across, drift=drift, pairing=pairing, n=n, step_sizes=eta, weights=weights)
         bounds.append((rough, "Lemma 6"))
-        if 0.0 < longest * smoothness <= 2.0:
+        if longest > 0.0 and longest * smoothness <= 2.0:
             smooth = smooth_stream_sensitivity(
                 same, smoothness=smoothness, pairing=pairing, n=n, step_sizes=eta, weights=weights
             )

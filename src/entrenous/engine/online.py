@@ -1,0 +1,84 @@
+"""The loop for records that come in chunks: `run`, one chunk at a time, for algorithms that use them as they come."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from entrenous.engine.labels import Means, in_user_units, read_labels
+from entrenous.engine.phases import Fold, OnlinePhase
+from entrenous.engine.plan import Plan
+from entrenous.engine.run import Fitted, certified, checked_rows
+from entrenous.errors import AssumptionError, InputError
+from entrenous.parts.feature_domains import missing_bounds
+from entrenous.parts.targets import TargetRange
+from entrenous.privacy.noise import noise_from
+
+
+class OnlineRun:
+    """`run` on records that come in chunks, for plans of one phase in order of arrival.
+
+    Until it has released, it holds rows and iterates that no noise covers: keep it in memory only.
+    """
+
+    def __init__(self, plan: Plan, random_state: Any) -> None:
+        phase = plan.phases[0]
+        if len(plan.phases) != 1 or not isinstance(phase, OnlinePhase) or not phase.in_order:
+            raise AssumptionError(
+                "records can come one by one only where an algorithm uses them in order of arrival",
+                f"algorithm={plan.algorithm!r}",
+                "Use an algorithm that entrenous.algorithms() lists as online.",
+            )
+        if plan.features is None:
+            raise missing_bounds("a fit on records that come one by one")
+        self._plan, self._phase, self._noise = plan, phase, noise_from(random_state)
+        self._certificate = certified(plan, self._noise, stacklevel=5)
+        self._fold: Fold | None = phase.begin(plan.problem, plan.problem.start())
+        self._means = None if plan.is_private else Means(plan.n_features)
+        self._targets: TargetRange | None = None
+        self.seen = 0
+
+    @property
+    def is_over(self) -> bool:
+        """Whether every record the plan is for has come."""
+        return self.seen == self._plan.n
+
+    def feed(self, X: Any, y: Any) -> Fitted | None:
+        """More records; what may be released after them, ``None`` if the plan's noise does not pay for it yet."""
+        plan = self._plan
+        rows = checked_rows(plan, X)
+        labels, self._targets = read_labels(plan, y, len(rows))
+        if not 1 <= len(rows) <= plan.n - self.seen or self._fold is None:
+            raise InputError(
+                f"this fit is for {plan.n} records, at least one at a time",
+                f"{len(rows)} more after {self.seen}",
+                "Declare how many will come before the first of them, or fit anew: that spends a new budget.",
+            )
+        assert plan.features is not None
+        internal = plan.features.to_internal(rows)
+        self._fold.feed(internal, labels)
+        self.seen += len(rows)
+        if self._means is not None:
+            self._means.feed(internal, labels, plan.task)
+        if plan.is_private and not (self.is_over or self._phase.every_iterate):
+            return None
+        return self._released(self._fold)
+
+    def _released(self, fold: Fold) -> Fitted:
+        plan = self._plan
+        released = self._phase.finish(plan.problem, fold, self._noise)
+        coef, intercept = in_user_units(plan, plan.features, self._targets, released, self._means)
+        if self.is_over:
+            self._fold = self._means = None
+        so_far = plan
+        if not plan.is_private:
+            seen = max(2, self.seen)
+            phase = self._phase.up_to(seen)
+            so_far = replace(plan, n=seen, phases=(phase,), public=phase.described)
+        return Fitted(coef, intercept, released.w, released.steps, so_far, self._certificate)
+
+
+def same_beginning(plan: Plan, longer: Plan) -> bool:
+    """Whether two plans that differ in n treat the first records alike."""
+    early = [[p.up_to(100) if isinstance(p, OnlinePhase) else p for p in made.phases] for made in (plan, longer)]
+    return plan.problem == longer.problem and early[0] == early[1]

@@ -1,0 +1,138 @@
+"""What the estimators share: from parameters to a plan, from rows to a run, whole or chunk by chunk."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from entrenous.arrays import AnyArray, Array
+from entrenous.engine.online import OnlineRun, same_beginning
+from entrenous.engine.plan import Plan
+from entrenous.engine.run import Fitted
+from entrenous.errors import InputError
+from entrenous.parts.feature_domains import missing_bounds
+from entrenous.planners import algorithm_named
+from entrenous.planners.planning import plan
+from entrenous.privacy.budget import budget_for
+from entrenous.privacy.certificate import PrivacyCertificate
+from entrenous.privacy.noise import fresh_index_seed
+
+OPEN_END = 10**12
+"""Records that an online fit without privacy is planned for when nobody says how many will come."""
+
+
+class PairwiseEstimator(BaseEstimator):
+    """Parameters that every estimator has, and the two ways of fitting: all rows at once, or as they come."""
+
+    _task: ClassVar[str]
+
+    epsilon: float | None
+    bounds: Any
+    random_state: Any
+    plan_: Plan
+    certificate_: PrivacyCertificate | None
+    n_iter_: int
+    _online: OnlineRun | None
+
+    @property
+    def _is_private(self) -> bool:
+        return budget_for(self.epsilon, None, 2).is_private
+
+    def _need_bounds(self) -> None:
+        if self._is_private and self.bounds is None:
+            raise missing_bounds("a private fit")
+
+    def _plan_for(self, n: int, index_seed: int, arguments: dict[str, Any]) -> Plan:
+        """A plan for n rows from the parameters, and what the task adds to them."""
+        shared = ("epsilon", "delta", "surrogate", "bounds", "radius", "ridge", "max_iter", "calibration", "options")
+        return plan(
+            self.algorithm,
+            task=self._task,
+            n=n,
+            n_features=self.n_features_in_,
+            feature_names=getattr(self, "feature_names_in_", None),
+            index_seed=index_seed,
+            **{name: getattr(self, name) for name in shared},
+            **arguments,
+        )
+
+    def _run(self, X: Array, y: AnyArray, arguments: dict[str, Any]) -> Fitted:
+        """One plan, one run over all rows."""
+        self._online = None
+        made = self._plan_for(len(X), fresh_index_seed(self.random_state), arguments)
+        fitted = made.run(X, y, random_state=self.random_state)
+        self._keep(fitted)
+        return fitted
+
+    def _feed(self, X: Array, y: AnyArray, n_total: int | None, arguments: dict[str, Any]) -> Fitted | None:
+        """The next rows of an online fit, and what it releases after them, if anything."""
+        if getattr(self, "_online", None) is None:
+            self._online = OnlineRun(self._open_plan(n_total, arguments), self.random_state)
+        assert self._online is not None
+        fitted = self._online.feed(X, y)
+        if fitted is not None:
+            self._keep(fitted)
+        return fitted
+
+    def _open_plan(self, n_total: int | None, arguments: dict[str, Any]) -> Plan:
+        seed = fresh_index_seed(self.random_state)
+        if n_total is not None:
+            return self._plan_for(n_total, seed, arguments)
+        if self._is_private:
+            raise InputError(
+                "a private online fit needs n_total, how many records will come: noise and delta depend on it",
+                "n_total=None",
+                "Pass partial_fit(X, y, n_total=10_000) with the first rows. The model is released after the last.",
+            )
+        made, longer = (self._plan_for(n, seed, arguments) for n in (OPEN_END, 2 * OPEN_END))
+        if not same_beginning(made, longer):
+            raise InputError(
+                f"{made.algorithm} needs n_total, how many records will come: its steps depend on it",
+                "n_total=None",
+                "Pass partial_fit(X, y, n_total=10_000) with the first rows.",
+            )
+        return made
+
+    def _keep(self, fitted: Fitted) -> None:
+        self.n_iter_ = fitted.steps
+        self.plan_ = fitted.plan
+        self.certificate_ = fitted.certificate
+
+    def _can_be_fed(self) -> bool:
+        """Whether the algorithm takes records as they come; scikit-learn hides `partial_fit` otherwise."""
+        if callable(self.algorithm) or (self.algorithm != "auto" and algorithm_named(self.algorithm).online):
+            return True
+        raise AttributeError(
+            f"algorithm={self.algorithm!r} needs all records at once, so there is no partial_fit. "
+            "entrenous.algorithms() lists those that are online."
+        )
+
+    def _checked(self, X: Any, y: Any, **checks: Any) -> tuple[Array, AnyArray]:
+        """Numbers for features, one label per row; scikit-learn's checks without its quotes from the table."""
+        try:
+            X, y = validate_data(self, X, y, dtype=np.float64, **checks)
+        except ValueError as error:
+            if "could not convert string" not in str(error):
+                raise
+            # The original message quotes a cell, and cells are private.
+            raise InputError("features must be numbers", "text in the table", "Encode or drop these columns.") from None
+        return X, y
+
+    def _new_rows(self, X: Any) -> Array:
+        """Rows to apply the fitted model to."""
+        online = getattr(self, "_online", None)
+        if online is not None and not hasattr(self, "plan_"):
+            raise NotFittedError(
+                f"A private online fit releases its model after the last record; {online.seen} have come so far."
+            )
+        check_is_fitted(self, "plan_")
+        return validate_data(self, X, dtype=np.float64, reset=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Rows and iterates that no noise covers stay in this process.
+        state: dict[str, Any] = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_online"} if self._is_private else state
