@@ -126,6 +126,11 @@ def test_wrong_requests_are_refused_with_a_reason(name, wrong, message):
     assert caught.value.way_out
 
 
+def test_no_plan_asks_for_days():
+    assert en.plan("dpsgd-pairwise", n=100_000, n_features=3, epsilon=None, surrogate="hinge").steps == 5_000_000
+    assert en.plan("dpsgd-pairwise", n=1000, n_features=3, epsilon=None, surrogate="hinge").steps == 1_000_000
+
+
 def test_tasks_and_surrogates_must_fit():
     with pytest.raises(en.AssumptionError, match="dpsgd-pointwise covers pointwise-classification"):
         en.plan("dpsgd-pointwise", task="auc", **ASK)
