@@ -16,11 +16,13 @@ if TYPE_CHECKING:
     from entrenous.engine.progress import progress_bar
     from entrenous.errors import AssumptionError, EntrenousError, InputError, PrivacyError, PrivacyWarning
     from entrenous.estimators.auc import AUCClassifier
+    from entrenous.estimators.pointwise import PointwiseClassifier, PointwiseRegressor
     from entrenous.parts.feature_domains import FeatureBall, FeatureBounds
     from entrenous.persistence import load, save
     from entrenous.planners import Algorithm, algorithms
     from entrenous.planners.planning import plan
     from entrenous.privacy.certificate import PrivacyCertificate
+    from entrenous.privacy.composition import compose_certificates
 
 _HOMES = {
     "AUCClassifier": "entrenous.estimators.auc",
@@ -31,10 +33,13 @@ _HOMES = {
     "FeatureBounds": "entrenous.parts.feature_domains",
     "InputError": "entrenous.errors",
     "Plan": "entrenous.engine.plan",
+    "PointwiseClassifier": "entrenous.estimators.pointwise",
+    "PointwiseRegressor": "entrenous.estimators.pointwise",
     "PrivacyCertificate": "entrenous.privacy.certificate",
     "PrivacyError": "entrenous.errors",
     "PrivacyWarning": "entrenous.errors",
     "algorithms": "entrenous.planners",
+    "compose_certificates": "entrenous.privacy.composition",
     "load": "entrenous.persistence",
     "plan": "entrenous.planners.planning",
     "progress_bar": "entrenous.engine.progress",
@@ -50,11 +55,14 @@ __all__ = [
     "FeatureBounds",
     "InputError",
     "Plan",
+    "PointwiseClassifier",
+    "PointwiseRegressor",
     "PrivacyCertificate",
     "PrivacyError",
     "PrivacyWarning",
     "__version__",
     "algorithms",
+    "compose_certificates",
     "datasets",
     "load",
     "plan",

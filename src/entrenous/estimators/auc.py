@@ -9,17 +9,16 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import roc_auc_score
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 from entrenous.arrays import AnyArray, Array
 from entrenous.engine.plan import Plan
 from entrenous.engine.run import Fitted
-from entrenous.errors import InputError
 from entrenous.estimators.base import PairwiseEstimator
+from entrenous.estimators.classes import PublicClasses
 from entrenous.parts.surrogates import Surrogate
 
 
-class AUCClassifier(ClassifierMixin, PairwiseEstimator):
+class AUCClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
     """A linear score that ranks events above non-events, learnt from pairs, privately.
 
     Parameters
@@ -162,34 +161,6 @@ class AUCClassifier(ClassifierMixin, PairwiseEstimator):
         """AUC on these rows. On private rows this is a release that no certificate covers."""
         scores = self.decision_function(X)
         return float(roc_auc_score(np.asarray(y) == self.classes_[1], scores))
-
-    def _declared_classes(self, classes: Sequence[Any] | None) -> tuple[Any, ...]:
-        """The classes of an online fit, which cannot be found in rows that have not come yet."""
-        said = [tuple(c) for c in (classes, self.classes, getattr(self, "classes_", None)) if c is not None]
-        if not said and not self._is_private:
-            raise InputError(
-                "the first partial_fit needs the classes", "classes=None", "Pass partial_fit(X, y, classes=(0, 1))."
-            )
-        if any(other != said[0] for other in said):
-            raise InputError(f"the classes stay {said[-1]}", str(said[0]), "Start a new estimator for other classes.")
-        return said[0] if said else (0, 1)
-
-    def _public_classes(self, y: AnyArray) -> tuple[Any, ...]:
-        check_classification_targets(y)
-        if self.classes is not None:
-            return tuple(self.classes)
-        if self._is_private:
-            return (0, 1)
-        found = np.unique(y)
-        if len(found) > 2:
-            raise InputError(
-                "Only binary classification is supported: y needs two classes",
-                f"{len(found)} classes ({type_of_target(y)})",
-                "Use one label against the rest.",
-            )
-        if len(found) < 2:
-            raise InputError("a ranking needs two classes in y", "1 class", "Check the labels and how rows were split.")
-        return tuple(found.tolist())
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -16,6 +16,9 @@ from entrenous.privacy.mechanisms import Mechanism
 
 SCHEMA = "entrenous-certificate/1"
 
+COMPOSITION = "composition"
+"""Algorithm and task of a certificate that stands for several."""
+
 
 @dataclass(frozen=True)
 class PrivacyCertificate:

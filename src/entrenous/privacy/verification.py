@@ -16,8 +16,9 @@ from entrenous.parts.surrogates import surrogate_from
 from entrenous.privacy import sensitivity
 from entrenous.privacy.accounting import confirm, total_epsilon
 from entrenous.privacy.budget import ADJACENCY
-from entrenous.privacy.certificate import PrivacyCertificate, Verification
+from entrenous.privacy.certificate import COMPOSITION, PrivacyCertificate, Verification
 from entrenous.privacy.certificate_fields import check_fields
+from entrenous.privacy.composition import mechanisms_of
 from entrenous.privacy.mechanisms import Mechanism
 from entrenous.privacy.stream_bounds import stream_sensitivity
 
@@ -103,6 +104,8 @@ def verify(certificate: PrivacyCertificate) -> Verification:
     if certificate.adjacency != ADJACENCY:
         raise _false("adjacency", ADJACENCY, certificate.adjacency)
     checks = [f"adjacency {ADJACENCY}, n = {certificate.n}"]
+    if certificate.algorithm == COMPOSITION:
+        return _with_epsilon(certificate, *_verified_parts(certificate, checks))
     problem = problem_of(certificate)
     if problem.diameter < INTERNAL_DIAMETER:
         raise _false("R", f">= {INTERNAL_DIAMETER}", str(problem.diameter))
@@ -122,12 +125,39 @@ def verify(certificate: PrivacyCertificate) -> Verification:
             continue
         true = _recomputed(recompute, problem, certificate, mechanism)
         checks.append(f"sensitivity {true:.6g} ({mechanism.lemma}) <= {mechanism.l2_sensitivity:.6g}")
+    return _with_epsilon(certificate, checks, on_trust)
+
+
+def _with_epsilon(certificate: PrivacyCertificate, checks: list[str], on_trust: list[str]) -> Verification:
+    """The mechanisms hold what they say; now what they cost together."""
     epsilon = total_epsilon(certificate.mechanisms, certificate.delta)
     if epsilon > certificate.epsilon * (1.0 + _RELATIVE):
         raise _false("epsilon", f">= {epsilon:.9g}", f"{certificate.epsilon:.9g}")
     confirm(certificate.epsilon, certificate.mechanisms, certificate.delta)
     checks.append(f"epsilon {epsilon:.6g} at delta {certificate.delta:.3g}, confirmed by dp-accounting")
     return Verification(epsilon, tuple(checks), tuple(on_trust))
+
+
+def _verified_parts(certificate: PrivacyCertificate, checks: list[str]) -> tuple[list[str], list[str]]:
+    """Every part of a composition verified; raise unless its mechanisms are theirs."""
+    try:
+        parts = [PrivacyCertificate.from_dict(stated) for stated in certificate.public["parts"]]
+    except (KeyError, TypeError) as error:
+        raise PrivacyError(
+            "a composition needs the certificates it is made of", str(error), "Do not rely on it."
+        ) from error
+    if not parts or max(part.n for part in parts) > certificate.n:
+        raise _false("n", "that of its largest part", str(certificate.n))
+    if any(part.seeded for part in parts) and not certificate.seeded:
+        raise _false("noise", "seeded, as that of a part is", "secure")
+    on_trust: list[str] = []
+    for number, part in enumerate(parts, start=1):
+        found = verify(part)
+        checks += [f"part {number} ({part.algorithm}): {check}" for check in found.checks]
+        on_trust += [f"part {number} ({part.algorithm}): {claim}" for claim in found.on_trust]
+    if mechanisms_of(parts) != certificate.mechanisms:
+        raise _false("list of mechanisms", "that of its parts", "another")
+    return checks, on_trust
 
 
 def _disjoint_phases(certificate: PrivacyCertificate) -> tuple[Mapping[str, Any], ...]:
