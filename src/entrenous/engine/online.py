@@ -32,7 +32,7 @@ class OnlineRun:
         if plan.features is None:
             raise missing_bounds("a fit on records that come one by one")
         self._plan, self._phase, self._noise = plan, phase, noise_from(random_state)
-        self._certificate = certified(plan, self._noise, stacklevel=5)
+        self._certificate = certified(plan, self._noise)
         self._fold: Fold | None = phase.begin(plan.problem, plan.problem.start())
         self._means = None if plan.is_private else Means(plan.n_features)
         self._targets: TargetRange | None = None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -13,7 +12,7 @@ from entrenous import __version__
 from entrenous.engine.codec import decode, encode
 from entrenous.engine.phases import Phase
 from entrenous.engine.run import Fitted, run
-from entrenous.errors import InputError, PrivacyWarning
+from entrenous.errors import InputError, warn_of_privacy
 from entrenous.parts.feature_domains import FeatureDomain
 from entrenous.parts.problem import Problem
 from entrenous.privacy.accounting import TOLERANCE, account_name, accountant_version, confirm, total_epsilon
@@ -99,7 +98,7 @@ class Plan:
             f"{self.algorithm} with its paper's noise really spends epsilon={spent:.4g}, more than the "
             f'{self.budget.epsilon:.4g} asked for. Use calibration="tight".'
         )
-        warnings.warn(message, PrivacyWarning, stacklevel=3)
+        warn_of_privacy(message)
         return replace(self, warnings=(*self.warnings, message))
 
     def certificate(self) -> PrivacyCertificate | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ from entrenous.arrays import AnyArray, Array
 from entrenous.engine.labels import Means, in_user_units, read_labels
 from entrenous.engine.phases import Released
 from entrenous.engine.progress import current_listener
-from entrenous.errors import InputError, PrivacyWarning
+from entrenous.errors import InputError, warn_of_privacy
 from entrenous.parts.feature_domains import FeatureBounds, missing_bounds
 from entrenous.parts.indices import permutation
 from entrenous.privacy.certificate import PrivacyCertificate
@@ -51,7 +50,7 @@ def run(plan: Plan, X: Any, y: Any, random_state: Any) -> Fitted:
         )
     labels, targets = read_labels(plan, y, len(rows))
     noise = noise_from(random_state)
-    certificate = certified(plan, noise, stacklevel=4)
+    certificate = certified(plan, noise)
     features = plan.features
     if features is None and any(phase.unit_rows for phase in plan.phases):
         # Only a fit without privacy gets here: it may take the box from the rows.
@@ -71,12 +70,12 @@ def run(plan: Plan, X: Any, y: Any, random_state: Any) -> Fitted:
     return Fitted(coef, intercept, released.w, steps, plan, certificate)
 
 
-def certified(plan: Plan, noise: NoiseSource, stacklevel: int) -> PrivacyCertificate | None:
+def certified(plan: Plan, noise: NoiseSource) -> PrivacyCertificate | None:
     """The plan's certificate, marked and warned of if the noise can be repeated."""
     certificate = plan.certificate()
     if certificate is None or not noise.seeded:
         return certificate
-    warnings.warn(f"In this private fit {SEEDED}", PrivacyWarning, stacklevel=stacklevel)
+    warn_of_privacy(f"In this private fit {SEEDED}")
     return certificate.as_seeded(SEEDED)
 
 

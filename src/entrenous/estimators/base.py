@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
+from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from entrenous.arrays import AnyArray, Array
@@ -19,6 +21,7 @@ from entrenous.planners import algorithm_named
 from entrenous.planners.planning import plan
 from entrenous.privacy.budget import budget_for
 from entrenous.privacy.certificate import PrivacyCertificate
+from entrenous.privacy.certificate_card import certificate_card, no_certificate_card
 from entrenous.privacy.noise import fresh_index_seed
 
 OPEN_END = 10**12
@@ -131,6 +134,32 @@ class PairwiseEstimator(BaseEstimator):
             )
         check_is_fitted(self, "plan_")
         return validate_data(self, X, dtype=np.float64, reset=False)
+
+    def _privacy(self) -> str:
+        """What the fit spent, or would spend."""
+        certificate = getattr(self, "certificate_", None)
+        if certificate is not None:
+            noise = ", seeded" if certificate.seeded else ""
+            return f"private: epsilon = {certificate.epsilon:.4g}, delta = {certificate.delta:.3g}{noise}"
+        try:
+            asked = f"epsilon = {self.epsilon:g}, not fitted yet" if self._is_private else ""
+        except InputError:
+            return f"epsilon = {self.epsilon!r} is no budget"
+        return f"private: {asked}" if asked else "not private: epsilon = None"
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        return f"{super().__repr__(N_CHAR_MAX)}  # {self._privacy()}"
+
+    def _repr_html_inner(self) -> str:
+        certificate = getattr(self, "certificate_", None)
+        card = no_certificate_card(self._privacy()) if certificate is None else certificate_card(certificate)
+        return str(estimator_html_repr(self)) + card
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        shown = {"text/plain": repr(self)}
+        if get_config()["display"] == "diagram":
+            shown["text/html"] = self._repr_html_inner()
+        return shown
 
     def __getstate__(self) -> dict[str, Any]:
         # Rows and iterates that no noise covers stay in this process.

@@ -9,12 +9,11 @@ exceeds n in the published experiments, so that no record is ever used: a warnin
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import replace
 
 from entrenous.engine.plan import Plan
 from entrenous.engine.streaming import Streaming
-from entrenous.errors import InputError, PrivacyWarning
+from entrenous.errors import InputError, warn_of_privacy
 from entrenous.parts.problem import Form, Problem
 from entrenous.parts.streams import Stream
 from entrenous.planners.assumptions import (
@@ -216,7 +215,7 @@ def _prepared(
         f"{name} as printed starts with T1 = {points} random points, but there are only n = {n} records: no record is "
         'used and the model is random. Cap it with options={"warmup": 7}.'
     )
-    warnings.warn(caution, PrivacyWarning, stacklevel=5)
+    warn_of_privacy(caution)
     return problem, n, (caution,)
 
 

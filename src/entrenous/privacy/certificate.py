@@ -102,6 +102,11 @@ class PrivacyCertificate:
 
         return verify(self)
 
+    def _repr_html_(self) -> str:
+        from entrenous.privacy.certificate_card import certificate_card
+
+        return certificate_card(self)
+
     def __str__(self) -> str:
         lines = [
             f"Privacy certificate: epsilon = {self.epsilon:.6g}, delta = {self.delta:.3g}, {self.adjacency}, "
