@@ -157,6 +157,23 @@ def test_wrong_requests_are_refused_with_a_reason(wrong, message):
     assert caught.value.way_out
 
 
+@pytest.mark.filterwarnings("ignore::entrenous.PrivacyWarning")
+@pytest.mark.parametrize("epsilon", [1.0, None])
+@pytest.mark.parametrize("ridge", [0.0, 0.5])
+@pytest.mark.parametrize("surrogate", ["hinge", "logistic", "square"])
+def test_the_whole_space_is_refused_or_runs(surrogate, ridge, epsilon):
+    """Step sizes and random points that are a share of the domain have nothing to be a share of."""
+    X, y = np.random.default_rng(0).normal(size=(8, 2)), np.arange(8) % 2
+    ask = {"n": 8, "n_features": 2, "domain": "whole-space", "bounds": en.FeatureBall(1.0)}
+    for record in en.algorithms():
+        if epsilon is None or record.privacy != ("none",):
+            try:
+                plan = en.plan(record.name, **ask, epsilon=epsilon, ridge=ridge, surrogate=surrogate)
+            except en.AssumptionError:
+                continue
+            assert np.isfinite(plan.run(X, y, random_state=0).w).all(), record.name
+
+
 def test_a_large_delta_is_warned_of():
     with pytest.warns(en.PrivacyWarning, match="1/n"):
         en.plan(**ASK | {"delta": 0.001})
