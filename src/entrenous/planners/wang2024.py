@@ -17,7 +17,7 @@ from entrenous.engine.plan import Plan
 from entrenous.engine.sampled import SampledDescent
 from entrenous.errors import AssumptionError, InputError
 from entrenous.parts.problem import Form, Problem
-from entrenous.planners.assumptions import need_bounded_slopes, need_gaussian, steps_from
+from entrenous.planners.assumptions import need_bounded_domain, need_bounded_slopes, need_gaussian, steps_from
 from entrenous.planners.registry import Algorithm, register, unit_radius
 from entrenous.planners.streams import step_from
 from entrenous.privacy.budget import Budget
@@ -213,6 +213,8 @@ def _plan(
     smoothness = problem.ordered_smoothness + phase.ridge_of(problem)
     if math.isfinite(smoothness):
         natural = min(natural, 2.0 / smoothness if smoothness > 0.0 else 1.0, 1.0)
+    else:
+        need_bounded_domain(name, problem)
     size = step_from(step_size, natural)
     noise = None
     beta: dict[str, float] = {}
