@@ -68,11 +68,15 @@ class Streaming(Phase):
         released = last if stream.release == "every iterate" else average
         if stream.average == "all":
             released = released + sum(points[:-1], np.zeros_like(released)) / (stream.steps + len(points))
-        if self.output_noise is not None:
-            drawn = noise_for(self.output_noise, problem, noise) / self._divisor
-            released = problem.domain.project(released + drawn)
+        released = self.release(problem, released, noise)
         progress(self.steps, self.steps)
         return Released(released, None, self.steps)
+
+    def release(self, problem: Problem, w: Array, noise: NoiseSource) -> Array:
+        """A result as it leaves the phase: with the output noise and projected, or as it is where there is none."""
+        if self.output_noise is None:
+            return w
+        return problem.domain.project(w + noise_for(self.output_noise, problem, noise) / self._divisor)
 
 
 def public_points(problem: Problem, seed: int, phase: int, count: int) -> list[Array]:
