@@ -34,17 +34,17 @@ def with_less_noise(phase, divisor):
     return with_noise(phase, replace(mechanism, **{field: getattr(mechanism, field) / divisor}))
 
 
-def releases(phase, problem, data, noise):
+def releases(phase, problem, data, start, noise):
     """A function that draws one release; where the noise is on the output, only the noise is drawn again."""
     if isinstance(phase, MomentRelease):
         exact = ClassMoments.of(*data)
         return lambda: phase.release(exact, noise).weighted(phase.weights)
     if getattr(phase, "output_noise", None) is not None:
-        exact = with_noise(phase, None).run(problem, *data, problem.start(), noise, _silent).w
+        exact = with_noise(phase, None).run(problem, *data, start, noise, _silent).w
         return lambda: phase.release(problem, exact, noise).ravel()
 
     def run():
-        released = phase.run(problem, *data, problem.start(), noise, _silent)
+        released = phase.run(problem, *data, start, noise, _silent)
         return np.append(released.w, [] if released.intercept is None else released.intercept)
 
     return run
@@ -61,6 +61,8 @@ class Attack:
     phase: object
     first: tuple
     second: tuple
+    start: np.ndarray
+    """The public start, or what an earlier phase may have released."""
     delta: float
 
     @cached_property
@@ -68,7 +70,7 @@ class Attack:
         """What the phase returns without noise for both data sets, one row per run."""
         noiseless, noise = with_noise(self.phase, None), SeededNoise(np.random.default_rng(0))
         runs = _SAMPLES if mechanism_of(self.phase).is_sampled else 1
-        draws = [releases(noiseless, self.problem, data, noise) for data in (self.first, self.second)]
+        draws = [releases(noiseless, self.problem, data, self.start, noise) for data in (self.first, self.second)]
         return [np.array([draw() for _ in range(runs)]) for draw in draws]
 
     @cached_property
@@ -112,7 +114,7 @@ class Attack:
         phase = with_less_noise(self.phase, divisor)
         seen = []
         for data in (self.first, self.second):
-            draw = releases(phase, self.problem, data, noise)
+            draw = releases(phase, self.problem, data, self.start, noise)
             seen.append(np.array([draw() @ self.direction for _ in range(draws)]))
         (first, second), (upwards, downwards) = seen, self.events(draws, divisor)
         return max(
