@@ -45,6 +45,7 @@ OPTIONS: dict[str, tuple[Any, ...]] = {
     "max_iter": (None, 1, 3, 10, 30),
     "step_size": (None, 0.01, 0.3, 3.0),
     "buffer": (1, 2, 5),
+    "replacement": (True, False),
     "warmup": (None, 1, 2, 4, 7),
     "batch": (None, 3),
     "low_noise": (False, True),
@@ -172,6 +173,9 @@ def _(phase: Streaming, problem, X, y, w):
 
 @perturbed.register
 def _(phase: SampledDescent, problem, X, y, w):
+    if problem.task == "metric":
+        # The cone would hide what leaves it. The loop's gradient is this one, step by step (test_sampled.py).
+        return all_pairs_gradient(problem, w, X, y)
     # All records are the sample. Steps of length 1 in the whole space: the average of w and w - gradient tells it.
     free = replace(problem, domain=WholeSpace())
     released = _silent(phase, free, X, y, w, total_steps=2, step_size=1.0)
