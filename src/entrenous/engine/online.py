@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from entrenous.engine.labels import Means, in_user_units, read_labels
+from entrenous.engine.labels import Means, in_user_units, noise_in_user_units, read_labels
 from entrenous.engine.phases import Fold, OnlinePhase
 from entrenous.engine.plan import Plan
 from entrenous.engine.run import Fitted, certified, checked_rows
@@ -75,7 +75,8 @@ class OnlineRun:
             seen = max(2, self.seen)
             phase = self._phase.up_to(seen)
             so_far = replace(plan, n=seen, phases=(phase,), public=phase.described)
-        return Fitted(coef, intercept, released.w, released.steps, so_far, self._certificate)
+        noise = noise_in_user_units(so_far, plan.features, self._targets, released)
+        return Fitted(coef, intercept, released.w, released.steps, so_far, self._certificate, noise)
 
 
 def same_beginning(plan: Plan, longer: Plan) -> bool:

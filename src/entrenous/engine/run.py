@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from entrenous.arrays import AnyArray, Array
-from entrenous.engine.labels import Means, in_user_units, read_labels
+from entrenous.engine.labels import Means, in_user_units, noise_in_user_units, read_labels
 from entrenous.engine.phases import Released
 from entrenous.engine.progress import current_listener
 from entrenous.errors import InputError, warn_of_privacy
@@ -38,6 +38,8 @@ class Fitted:
     steps: int
     plan: Plan
     certificate: PrivacyCertificate | None
+    noise: Array
+    """Sd that the privacy noise alone gives each entry of `coef`, before projection (a metric's in internal units)."""
 
 
 def run(plan: Plan, X: Any, y: Any, random_state: Any) -> Fitted:
@@ -67,7 +69,8 @@ def run(plan: Plan, X: Any, y: Any, random_state: Any) -> Fitted:
         means = Means(plan.n_features)
         means.feed(internal, labels, plan.task)
     coef, intercept = in_user_units(plan, features, targets, released, means)
-    return Fitted(coef, intercept, released.w, steps, plan, certificate)
+    spread = noise_in_user_units(plan, features, targets, released)
+    return Fitted(coef, intercept, released.w, steps, plan, certificate, spread)
 
 
 def certified(plan: Plan, noise: NoiseSource) -> PrivacyCertificate | None:

@@ -55,6 +55,9 @@ class AUCClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
     coef_ : array of shape (1, n_features)
     intercept_ : array of shape (1,)
         A private fit pays for a threshold only with ``moments``; the others put it at the centre of the domain.
+    coef_noise_ : array of shape (1, n_features)
+        Standard deviation that the privacy noise alone gives each coefficient, before any projection; 0 without
+        privacy. From public numbers, for ``moments`` from what was released.
     classes_ : array of shape (2,)
     plan_ : Plan
         What ran, with which noise.
@@ -144,6 +147,7 @@ class AUCClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
         self.classes_ = np.asarray(classes)
         self.coef_ = fitted.coef[None, :]
         self.intercept_ = np.array([fitted.intercept])
+        self.coef_noise_ = fitted.noise[None, :]
 
     def decision_function(self, X: Any) -> Array:
         """The score of each row: larger means more likely an event."""

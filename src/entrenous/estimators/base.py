@@ -21,8 +21,8 @@ from entrenous.planners import algorithm_named
 from entrenous.planners.planning import plan
 from entrenous.privacy.budget import budget_for
 from entrenous.privacy.certificate import PrivacyCertificate
-from entrenous.privacy.certificate_card import certificate_card, no_certificate_card
 from entrenous.privacy.noise import fresh_index_seed
+from entrenous.privacy.notebook_card import notebook_card, plain_card
 
 OPEN_END = 10**12
 """Records that an online fit without privacy is planned for when nobody says how many will come."""
@@ -152,7 +152,7 @@ class PairwiseEstimator(BaseEstimator):
 
     def _repr_html_inner(self) -> str:
         certificate = getattr(self, "certificate_", None)
-        card = no_certificate_card(self._privacy()) if certificate is None else certificate_card(certificate)
+        card = plain_card(self._privacy()) if certificate is None else notebook_card(certificate)
         return str(estimator_html_repr(self)) + card
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:

@@ -53,7 +53,7 @@ class PointwiseClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
     intercept_ : array of shape (1,)
         Part of the parameter, so covered by the same noise.
     classes_ : array of shape (2,)
-    plan_, certificate_, n_iter_
+    coef_noise_, plan_, certificate_, n_iter_
         As for `AUCClassifier`.
 
     Notes
@@ -112,6 +112,7 @@ class PointwiseClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
         self.classes_ = np.asarray(classes)
         self.coef_ = fitted.coef[None, :]
         self.intercept_ = np.array([fitted.intercept])
+        self.coef_noise_ = fitted.noise[None, :]
         return self
 
     def decision_function(self, X: Any) -> Array:
@@ -155,7 +156,7 @@ class PointwiseRegressor(RegressorMixin, PairwiseEstimator):
     ----------
     coef_ : array of shape (n_features,)
     intercept_ : float
-    plan_, certificate_, n_iter_
+    coef_noise_, plan_, certificate_, n_iter_
         As for `AUCClassifier`.
 
     Notes
@@ -211,7 +212,7 @@ class PointwiseRegressor(RegressorMixin, PairwiseEstimator):
         self._need_bounds()
         X, y = self._checked(X, y, ensure_min_samples=2, y_numeric=True)
         fitted = self._run(X, y, {"target_bounds": self.target_bounds})
-        self.coef_, self.intercept_ = fitted.coef, fitted.intercept
+        self.coef_, self.intercept_, self.coef_noise_ = fitted.coef, fitted.intercept, fitted.noise
         return self
 
     def predict(self, X: Any) -> Array:

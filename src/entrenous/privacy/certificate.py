@@ -103,9 +103,9 @@ class PrivacyCertificate:
         return verify(self)
 
     def _repr_html_(self) -> str:
-        from entrenous.privacy.certificate_card import certificate_card
+        from entrenous.privacy.notebook_card import notebook_card
 
-        return certificate_card(self)
+        return notebook_card(self)
 
     def __str__(self) -> str:
         lines = [

@@ -1,4 +1,4 @@
-"""A certificate as a small HTML card, for notebooks and reports; no template engine, so that the core can show it."""
+"""A certificate as a small HTML card for notebooks; no template engine and no style sheet: the core can show it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _BOX = (
 _CELL = "font-size:13px;padding:1px 14px 1px 0;text-align:left;vertical-align:top;color:#1c2733;background:#fff"
 
 
-def certificate_card(certificate: PrivacyCertificate) -> str:
+def notebook_card(certificate: PrivacyCertificate) -> str:
     """What was spent and on what; amber where a warning stands, red where the noise can be repeated."""
     edge = "#b3261e" if certificate.seeded else "#b26a00" if certificate.warnings else "#2e7d5b"
     head = f"epsilon = {certificate.epsilon:.4g}, delta = {certificate.delta:.3g}"
@@ -38,7 +38,7 @@ def certificate_card(certificate: PrivacyCertificate) -> str:
     )
 
 
-def no_certificate_card(reason: str) -> str:
+def plain_card(reason: str) -> str:
     """The card of an estimator that has nothing to certify."""
     return f'<div style="{_BOX.format(edge="#8a97a5")}"><b>{escape(reason)}</b></div>'
 
