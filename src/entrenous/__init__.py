@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from entrenous.errors import AssumptionError, EntrenousError, InputError, PrivacyError, PrivacyWarning
     from entrenous.estimators.auc import AUCClassifier
     from entrenous.parts.feature_domains import FeatureBall, FeatureBounds
+    from entrenous.parts.private_bounds import PrivateBounds
     from entrenous.persistence import load, save
     from entrenous.planners import Algorithm, algorithms
     from entrenous.planners.planning import plan
@@ -34,6 +35,7 @@ _HOMES = {
     "PrivacyCertificate": "entrenous.privacy.certificate",
     "PrivacyError": "entrenous.errors",
     "PrivacyWarning": "entrenous.errors",
+    "PrivateBounds": "entrenous.parts.private_bounds",
     "algorithms": "entrenous.planners",
     "load": "entrenous.persistence",
     "plan": "entrenous.planners.planning",
@@ -53,6 +55,7 @@ __all__ = [
     "PrivacyCertificate",
     "PrivacyError",
     "PrivacyWarning",
+    "PrivateBounds",
     "__version__",
     "algorithms",
     "datasets",

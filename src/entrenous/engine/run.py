@@ -13,7 +13,7 @@ from entrenous.engine.labels import in_user_units, read_labels
 from entrenous.engine.phases import Released
 from entrenous.engine.progress import current_listener
 from entrenous.errors import InputError, PrivacyWarning
-from entrenous.parts.feature_domains import FeatureBounds, missing_bounds
+from entrenous.parts.feature_domains import FeatureBounds, FeatureDomain, missing_bounds
 from entrenous.parts.indices import permutation
 from entrenous.parts.targets import TargetRange
 from entrenous.privacy.certificate import PrivacyCertificate
@@ -40,6 +40,8 @@ class Fitted:
     steps: int
     plan: Plan
     certificate: PrivacyCertificate | None
+    bounds: FeatureDomain | None = None
+    """The domain the rows were clipped into: declared, or found with `PrivateBounds`; ``None``: they were not."""
 
 
 def run(plan: Plan, X: Any, y: Any, random_state: Any) -> Fitted:
@@ -53,6 +55,12 @@ def run(plan: Plan, X: Any, y: Any, random_state: Any) -> Fitted:
         warnings.warn(f"In this private fit {SEEDED}", PrivacyWarning, stacklevel=4)
         certificate = certificate.as_seeded(SEEDED)
     features = plan.features
+    if plan.bounds_release is not None:
+        assert isinstance(features, FeatureBounds)
+        features = plan.bounds_release.find(rows, features, noise)
+        if certificate is not None:
+            # Released, so public from here on.
+            certificate = certificate.stating("found_bounds", features.describe())
     if features is None and any(phase.unit_rows for phase in plan.phases):
         # Only a fit without privacy gets here: it may take the box from the rows.
         features = FeatureBounds(tuple(rows.min(axis=0).tolist()), tuple(rows.max(axis=0).tolist()))
@@ -64,7 +72,7 @@ def run(plan: Plan, X: Any, y: Any, random_state: Any) -> Fitted:
         released = phase.run(plan.problem, X_phase, y_phase, released.w, noise, current_listener())
         steps += released.steps
     coef, intercept = in_user_units(plan, features, targets, released, internal, labels)
-    return Fitted(coef, intercept, released.w, steps, plan, certificate)
+    return Fitted(coef, intercept, released.w, steps, plan, certificate, features)
 
 
 def _dealt(plan: Plan, records: tuple[int, int] | None, X: Array, y: AnyArray) -> tuple[Array, AnyArray]:
