@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from entrenous.estimators.auc import AUCClassifier
     from entrenous.estimators.pointwise import PointwiseClassifier, PointwiseRegressor
     from entrenous.parts.feature_domains import FeatureBall, FeatureBounds
+    from entrenous.parts.private_bounds import PrivateBounds
     from entrenous.persistence import load, save
     from entrenous.planners import Algorithm, algorithms
     from entrenous.planners.planning import plan
@@ -38,6 +39,7 @@ _HOMES = {
     "PrivacyCertificate": "entrenous.privacy.certificate",
     "PrivacyError": "entrenous.errors",
     "PrivacyWarning": "entrenous.errors",
+    "PrivateBounds": "entrenous.parts.private_bounds",
     "algorithms": "entrenous.planners",
     "compose_certificates": "entrenous.privacy.composition",
     "load": "entrenous.persistence",
@@ -60,6 +62,7 @@ __all__ = [
     "PrivacyCertificate",
     "PrivacyError",
     "PrivacyWarning",
+    "PrivateBounds",
     "__version__",
     "algorithms",
     "compose_certificates",

@@ -31,6 +31,12 @@ class OnlineRun:
             )
         if plan.features is None:
             raise missing_bounds("a fit on records that come one by one")
+        if plan.bounds_release is not None:
+            raise AssumptionError(
+                "PrivateBounds has to see all records before the first step",
+                "a fit on records that come one by one",
+                "Declare bounds=(low, high).",
+            )
         self._plan, self._phase, self._noise = plan, phase, noise_from(random_state)
         self._certificate = certified(plan, self._noise)
         self._fold: Fold | None = phase.begin(plan.problem, plan.problem.start())
@@ -76,7 +82,7 @@ class OnlineRun:
             phase = self._phase.up_to(seen)
             so_far = replace(plan, n=seen, phases=(phase,), public=phase.described)
         noise = noise_in_user_units(so_far, plan.features, self._targets, released)
-        return Fitted(coef, intercept, released.w, released.steps, so_far, self._certificate, noise)
+        return Fitted(coef, intercept, released.w, released.steps, so_far, self._certificate, noise, plan.features)
 
 
 def same_beginning(plan: Plan, longer: Plan) -> bool:

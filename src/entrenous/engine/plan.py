@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from entrenous import __version__
+from entrenous.engine.bounds_release import BoundsRelease
 from entrenous.engine.codec import decode, encode
 from entrenous.engine.phases import Phase
 from entrenous.engine.run import Fitted, run
@@ -44,6 +45,9 @@ class Plan:
     index_seed: int | None = None
     """Seed of the index stream (`parts.indices`) where the plan draws one. It says nothing about the noise."""
     features: FeatureDomain | None = None
+    """Public domain of the rows; with `bounds_release` the loose one to search in."""
+    bounds_release: BoundsRelease | None = None
+    """What happens before the phases where the bounds are to be found; its mechanism is the first of `mechanisms`."""
     classes: tuple[Any, ...] | None = None
     target_bounds: tuple[float, float] | None = None
     """Public range of the targets of a regression: they are clipped into it and mapped to [-1, 1]."""
@@ -128,8 +132,9 @@ class Plan:
                     "domain": None if self.features is None else self.features.describe(),
                     "classes": self.classes,
                     "parameter_domain": self.problem.domain.name,
-                    **({} if self.index_seed is None else {"index_seed": self.index_seed}),
+                    **({} if self.bounds_release is None else {"private_bounds": self.bounds_release.public()}),
                     **({} if self.target_bounds is None else {"target_bounds": self.target_bounds}),
+                    **({} if self.index_seed is None else {"index_seed": self.index_seed}),
                     **self.public,
                 }
             ),
@@ -167,6 +172,8 @@ class Plan:
             f"{self.problem.domain.radius:g}, ridge {self.problem.ridge:g}",
             f"  work        {self.steps} steps, {self.pair_gradients:,} pair gradients",
         ]
+        if self.bounds_release is not None:
+            lines.append(f"  bounds      found within loose ranges, for {self.bounds_release.share:.0%} of the budget")
         lines += [
             f"  mechanism   {m.count} x {m.kind}: sensitivity {m.l2_sensitivity:.6g} ({m.lemma}), "
             f"noise {m.sigma or m.scale:.6g}"

@@ -12,7 +12,7 @@ from entrenous.engine.labels import Means, in_user_units, noise_in_user_units, r
 from entrenous.engine.phases import Released
 from entrenous.engine.progress import current_listener
 from entrenous.errors import InputError, warn_of_privacy
-from entrenous.parts.feature_domains import FeatureBounds, missing_bounds
+from entrenous.parts.feature_domains import FeatureBounds, FeatureDomain, missing_bounds
 from entrenous.parts.indices import permutation
 from entrenous.privacy.certificate import PrivacyCertificate
 from entrenous.privacy.noise import NoiseSource, noise_from
@@ -40,6 +40,8 @@ class Fitted:
     certificate: PrivacyCertificate | None
     noise: Array
     """Sd that the privacy noise alone gives each entry of `coef`, before projection (a metric's in internal units)."""
+    bounds: FeatureDomain | None = None
+    """The domain the rows were clipped into: declared, or found with `PrivateBounds`; ``None``: they were not."""
 
 
 def run(plan: Plan, X: Any, y: Any, random_state: Any) -> Fitted:
@@ -54,6 +56,12 @@ def run(plan: Plan, X: Any, y: Any, random_state: Any) -> Fitted:
     noise = noise_from(random_state)
     certificate = certified(plan, noise)
     features = plan.features
+    if plan.bounds_release is not None:
+        assert isinstance(features, FeatureBounds)
+        features = plan.bounds_release.find(rows, features, noise)
+        if certificate is not None:
+            # Released, so public from here on.
+            certificate = certificate.stating("found_bounds", features.describe())
     if features is None and any(phase.unit_rows for phase in plan.phases):
         # Only a fit without privacy gets here: it may take the box from the rows.
         features = FeatureBounds(tuple(rows.min(axis=0).tolist()), tuple(rows.max(axis=0).tolist()))
@@ -70,7 +78,7 @@ def run(plan: Plan, X: Any, y: Any, random_state: Any) -> Fitted:
         means.feed(internal, labels, plan.task)
     coef, intercept = in_user_units(plan, features, targets, released, means)
     spread = noise_in_user_units(plan, features, targets, released)
-    return Fitted(coef, intercept, released.w, steps, plan, certificate, spread)
+    return Fitted(coef, intercept, released.w, steps, plan, certificate, spread, features)
 
 
 def certified(plan: Plan, noise: NoiseSource) -> PrivacyCertificate | None:

@@ -32,9 +32,10 @@ class AUCClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
         from public numbers only.
     surrogate : str, Surrogate or None, default=None
         Loss of a pair; ``None`` is the algorithm's own.
-    bounds : (low, high), mapping, FeatureBounds or FeatureBall
-        Public domain of the features, required for a private fit: rows outside are clipped into it. A fit without
-        privacy needs none; given some, it uses the same clipping and units.
+    bounds : (low, high), mapping, FeatureBounds, FeatureBall or PrivateBounds
+        Public domain of the features, required for a private fit: rows outside are clipped into it. `PrivateBounds`
+        finds a tight one inside loose ranges for a share of the budget. A fit without privacy needs none; given some,
+        it uses the same clipping and units.
     classes : (other, event) or None, default=None
         Public labels. ``None`` means ``(0, 1)`` for a private fit, and the labels found in `y` without privacy.
     radius : float or None, default=None
@@ -59,6 +60,8 @@ class AUCClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
         Standard deviation that the privacy noise alone gives each coefficient, before any projection; 0 without
         privacy. From public numbers, for ``moments`` from what was released.
     classes_ : array of shape (2,)
+    bounds_ : FeatureBounds, FeatureBall or None
+        The domain that rows were clipped into: as declared, or as `PrivateBounds` found it.
     plan_ : Plan
         What ran, with which noise.
     certificate_ : PrivacyCertificate or None

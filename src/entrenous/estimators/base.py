@@ -16,7 +16,7 @@ from entrenous.engine.online import OnlineRun, same_beginning
 from entrenous.engine.plan import Plan
 from entrenous.engine.run import Fitted
 from entrenous.errors import InputError
-from entrenous.parts.feature_domains import missing_bounds
+from entrenous.parts.feature_domains import FeatureDomain, missing_bounds
 from entrenous.planners import algorithm_named
 from entrenous.planners.planning import plan
 from entrenous.privacy.budget import budget_for
@@ -39,6 +39,7 @@ class PairwiseEstimator(BaseEstimator):
     plan_: Plan
     certificate_: PrivacyCertificate | None
     n_iter_: int
+    bounds_: FeatureDomain | None
     _online: OnlineRun | None
 
     @property
@@ -102,6 +103,7 @@ class PairwiseEstimator(BaseEstimator):
 
     def _keep(self, fitted: Fitted) -> None:
         self.n_iter_ = fitted.steps
+        self.bounds_ = fitted.bounds
         self.plan_ = fitted.plan
         self.certificate_ = fitted.certificate
 

@@ -96,6 +96,10 @@ class PrivacyCertificate:
         """The same certificate for a run whose noise can be repeated by whoever knows the seed."""
         return replace(self, seeded=True, warnings=(*self.warnings, warning))
 
+    def stating(self, name: str, released: Mapping[str, Any]) -> PrivacyCertificate:
+        """The same certificate with one more public entry: something that a mechanism of it released."""
+        return replace(self, public={**self.public, name: json.loads(json.dumps(released))})
+
     def verify(self) -> Verification:
         """Recompute epsilon and every closed-form sensitivity; raise `PrivacyError` when the truth is worse."""
         from entrenous.privacy.verification import verify

@@ -25,6 +25,8 @@ from entrenous.privacy.stream_bounds import stream_sensitivity
 _RELATIVE = 1e-9
 """Rounding allowed between what is written and what is recomputed."""
 
+BOUNDS_LEMMA = "Lemma 11"
+
 Recomputation = Callable[[Problem, int, Mapping[str, Any]], float]
 
 
@@ -80,6 +82,18 @@ def _lemma_9(problem: Problem, n: int, public: Mapping[str, Any]) -> float:
     return sensitivity.pointwise_gradient_sensitivity(problem, n)
 
 
+def _lemma_11(problem: Problem, n: int, public: Mapping[str, Any]) -> float:
+    return sensitivity.feature_histograms_sensitivity(_varying_features(public), norm=2)
+
+
+def _varying_features(public: Mapping[str, Any]) -> int:
+    """How many features the stated domain does not hold constant."""
+    low, high = public["domain"]["low"], public["domain"]["high"]
+    if len(low) != public["n_features"]:
+        raise ValueError("the loose ranges of all features")
+    return sum(a < b for a, b in zip(low, high, strict=True))
+
+
 RECOMPUTATIONS: dict[str, Recomputation] = {
     "Lemma 1": _lemma_1,
     "Lemma 2": _lemma_2,
@@ -90,6 +104,7 @@ RECOMPUTATIONS: dict[str, Recomputation] = {
     "Lemma 8": _lemma_8,
     "Lemma 9": _lemma_9,
     "Lemma 10": _streams,
+    BOUNDS_LEMMA: _lemma_11,
 }
 """Lemmas whose sensitivity follows from a certificate's numbers, the seed of the index stream included; n is what a
 release sees of the records."""
@@ -125,6 +140,7 @@ def verify(certificate: PrivacyCertificate) -> Verification:
             continue
         true = _recomputed(recompute, problem, certificate, mechanism)
         checks.append(f"sensitivity {true:.6g} ({mechanism.lemma}) <= {mechanism.l2_sensitivity:.6g}")
+    _check_bounds_release(certificate)
     return _with_epsilon(certificate, checks, on_trust)
 
 
@@ -176,6 +192,15 @@ def _disjoint_phases(certificate: PrivacyCertificate) -> tuple[Mapping[str, Any]
     return phases
 
 
+def _check_bounds_release(certificate: PrivacyCertificate) -> None:
+    """Raise unless bounds that were found on the rows are priced, every round of them and over all records."""
+    stated = certificate.public.get("private_bounds")
+    priced = sum(m.count for m in certificate.mechanisms if m.lemma == BOUNDS_LEMMA and m.scope == "all")
+    rounds = 0 if stated is None else stated["rounds"]
+    if priced < rounds or ("found_bounds" in certificate.public and stated is None):
+        raise _false("search for bounds", f"priced in {max(rounds, 1)} rounds over all records", f"{priced} rounds")
+
+
 def _on_its_records(certificate: PrivacyCertificate, mechanism: Mechanism) -> tuple[int, Mapping[str, Any]]:
     """How many records enter one release, and the public numbers of its phase; raise when they contradict."""
     sampling = mechanism.sampling
@@ -208,8 +233,11 @@ def _recomputed(
     if mechanism.lemma in _PER_STEP and mechanism.count < public.get("steps", 1):
         raise _false("count", f">= {public['steps']}, one noisy gradient per step", str(mechanism.count))
     if mechanism.l1_sensitivity is not None:
-        # ||z||_1 <= sqrt(p) ||z||_2
-        true_l1 = true * problem.dimension**0.5
+        if mechanism.lemma == BOUNDS_LEMMA:
+            true_l1 = sensitivity.feature_histograms_sensitivity(_varying_features(public), norm=1)
+        else:
+            # ||z||_1 <= sqrt(p) ||z||_2
+            true_l1 = true * problem.dimension**0.5
         if true_l1 > mechanism.l1_sensitivity * (1.0 + _RELATIVE):
             raise _false("l1 sensitivity", f">= {true_l1:.9g}", f"{mechanism.l1_sensitivity:.9g}")
     return true
