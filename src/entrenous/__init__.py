@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from entrenous.engine.progress import progress_bar
     from entrenous.errors import AssumptionError, EntrenousError, InputError, PrivacyError, PrivacyWarning
     from entrenous.estimators.auc import AUCClassifier
+    from entrenous.estimators.metric import MahalanobisLearner
     from entrenous.parts.feature_domains import FeatureBall, FeatureBounds
     from entrenous.persistence import load, save
     from entrenous.planners import Algorithm, algorithms
@@ -30,6 +31,7 @@ _HOMES = {
     "FeatureBall": "entrenous.parts.feature_domains",
     "FeatureBounds": "entrenous.parts.feature_domains",
     "InputError": "entrenous.errors",
+    "MahalanobisLearner": "entrenous.estimators.metric",
     "Plan": "entrenous.engine.plan",
     "PrivacyCertificate": "entrenous.privacy.certificate",
     "PrivacyError": "entrenous.errors",
@@ -49,6 +51,7 @@ __all__ = [
     "FeatureBall",
     "FeatureBounds",
     "InputError",
+    "MahalanobisLearner",
     "Plan",
     "PrivacyCertificate",
     "PrivacyError",

@@ -81,6 +81,7 @@ class AUCClassifier(ClassifierMixin, PairwiseEstimator):
     """
 
     _task = "auc"
+    _released = ("coef_", "intercept_")
 
     def __init__(
         self,
@@ -162,17 +163,6 @@ class AUCClassifier(ClassifierMixin, PairwiseEstimator):
         """AUC on these rows. On private rows this is a release that no certificate covers."""
         scores = self.decision_function(X)
         return float(roc_auc_score(np.asarray(y) == self.classes_[1], scores))
-
-    def _declared_classes(self, classes: Sequence[Any] | None) -> tuple[Any, ...]:
-        """The classes of an online fit, which cannot be found in rows that have not come yet."""
-        said = [tuple(c) for c in (classes, self.classes, getattr(self, "classes_", None)) if c is not None]
-        if not said and not self._is_private:
-            raise InputError(
-                "the first partial_fit needs the classes", "classes=None", "Pass partial_fit(X, y, classes=(0, 1))."
-            )
-        if any(other != said[0] for other in said):
-            raise InputError(f"the classes stay {said[-1]}", str(said[0]), "Start a new estimator for other classes.")
-        return said[0] if said else (0, 1)
 
     def _public_classes(self, y: AnyArray) -> tuple[Any, ...]:
         check_classification_targets(y)
