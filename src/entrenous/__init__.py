@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from entrenous.engine.progress import progress_bar
     from entrenous.errors import AssumptionError, EntrenousError, InputError, PrivacyError, PrivacyWarning
     from entrenous.estimators.auc import AUCClassifier
+    from entrenous.estimators.metric import MahalanobisLearner
     from entrenous.estimators.pointwise import PointwiseClassifier, PointwiseRegressor
     from entrenous.parts.feature_domains import FeatureBall, FeatureBounds
     from entrenous.parts.private_bounds import PrivateBounds
@@ -33,6 +34,7 @@ _HOMES = {
     "FeatureBall": "entrenous.parts.feature_domains",
     "FeatureBounds": "entrenous.parts.feature_domains",
     "InputError": "entrenous.errors",
+    "MahalanobisLearner": "entrenous.estimators.metric",
     "Plan": "entrenous.engine.plan",
     "PointwiseClassifier": "entrenous.estimators.pointwise",
     "PointwiseRegressor": "entrenous.estimators.pointwise",
@@ -56,6 +58,7 @@ __all__ = [
     "FeatureBall",
     "FeatureBounds",
     "InputError",
+    "MahalanobisLearner",
     "Plan",
     "PointwiseClassifier",
     "PointwiseRegressor",

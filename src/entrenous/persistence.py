@@ -22,17 +22,19 @@ from entrenous.engine.codec import decode, encode
 from entrenous.engine.plan import Plan
 from entrenous.errors import EntrenousError, InputError
 from entrenous.estimators.auc import AUCClassifier
+from entrenous.estimators.base import PairwiseEstimator
+from entrenous.estimators.metric import MahalanobisLearner
 from entrenous.parts.feature_domains import FeatureDomain
 from entrenous.privacy.certificate import PrivacyCertificate
 
 _MAGIC = b"entrenous-model/1\n"
 _FAMILY = b"entrenous-model/"
 _DIGEST = hashlib.sha256().digest_size
-_ESTIMATORS = {"AUCClassifier": AUCClassifier}
-_ARRAYS = ("coef_", "intercept_")
+_ESTIMATORS: dict[str, type[PairwiseEstimator]] = {kind.__name__: kind for kind in (AUCClassifier, MahalanobisLearner)}
+"""What `load` may build. Each of them names its arrays (`_released`)."""
 
 
-def save(estimator: AUCClassifier, path: str | Path) -> Path:
+def save(estimator: PairwiseEstimator, path: str | Path) -> Path:
     """Write a fitted estimator; the file appears whole or not at all.
 
     The seed of a repeatable run is left out: with it the noise could be taken off.
@@ -48,7 +50,7 @@ def save(estimator: AUCClassifier, path: str | Path) -> Path:
     parameters["random_state"] = None
     if callable(parameters["algorithm"]):
         parameters["algorithm"] = estimator.plan_.algorithm
-    arrays = {key: np.ascontiguousarray(getattr(estimator, key), dtype="<f8") for key in _ARRAYS}
+    arrays = {key: np.ascontiguousarray(getattr(estimator, key), dtype="<f8") for key in estimator._released}
     certificate = estimator.certificate_
     header = {
         "estimator": name,
@@ -57,7 +59,7 @@ def save(estimator: AUCClassifier, path: str | Path) -> Path:
         "plan": encode(estimator.plan_),
         "bounds": encode(estimator.bounds_),
         "certificate": None if certificate is None else certificate.to_dict(),
-        "classes": encode(estimator.classes_),
+        "classes": encode(getattr(estimator, "classes_", None)),
         "n_iter": int(estimator.n_iter_),
         "feature_names": encode(getattr(estimator, "feature_names_in_", None)),
         "arrays": [{"name": key, "shape": value.shape} for key, value in arrays.items()],
@@ -68,7 +70,7 @@ def save(estimator: AUCClassifier, path: str | Path) -> Path:
     return Path(path)
 
 
-def load(path: str | Path) -> AUCClassifier:
+def load(path: str | Path) -> Any:
     """Read a fitted estimator; truncated, altered or newer files are refused."""
     header, blob = _read(Path(path))
     try:
@@ -81,11 +83,12 @@ def load(path: str | Path) -> AUCClassifier:
             estimator.bounds_ = decode(stored_bounds, FeatureDomain)  # type: ignore[type-abstract]
         estimator.n_features_in_ = estimator.plan_.n_features
         estimator.n_iter_ = int(header["n_iter"])
-        estimator.classes_ = np.asarray(decode(header["classes"], tuple))
+        if header["classes"] is not None:
+            estimator.classes_ = np.asarray(decode(header["classes"], tuple))
         names = header["feature_names"]
         if names is not None:
             estimator.feature_names_in_ = np.asarray(names, dtype=object)
-        for key, value in _arrays(header["arrays"], blob).items():
+        for key, value in _arrays(header["arrays"], blob, estimator._released).items():
             setattr(estimator, key, value)
         stated = header["certificate"]
         estimator.certificate_ = None if stated is None else PrivacyCertificate.from_dict(stated)
@@ -134,7 +137,7 @@ def _opened(path: Path) -> Any:
         raise InputError("a saved model or certificate", f"{path} ({error.strerror})", "Check the path.") from error
 
 
-def _arrays(entries: list[dict[str, Any]], blob: bytes) -> dict[str, AnyArray]:
+def _arrays(entries: list[dict[str, Any]], blob: bytes, expected: tuple[str, ...]) -> dict[str, AnyArray]:
     found: dict[str, AnyArray] = {}
     offset = 0
     for entry in entries:
@@ -143,8 +146,8 @@ def _arrays(entries: list[dict[str, Any]], blob: bytes) -> dict[str, AnyArray]:
         values = np.frombuffer(blob[offset : offset + size], dtype="<f8").reshape(shape)
         found[entry["name"]] = values.astype(np.float64)
         offset += size
-    if set(found) != set(_ARRAYS) or offset != len(blob):
-        raise _refused(f"the arrays {', '.join(_ARRAYS)}", ", ".join(found))
+    if set(found) != set(expected) or offset != len(blob):
+        raise _refused(f"the arrays {', '.join(expected)}", ", ".join(found))
     return found
 
 

@@ -10,6 +10,7 @@ import typer
 from entrenous import __version__
 from entrenous.cli.inputs import bounds_from, epsilon_from, free_to_write, label_values, names_from, need_bounds
 from entrenous.cli.messages import clear_errors
+from entrenous.errors import InputError
 
 app = typer.Typer(
     help="Learn from pairs of records, privately, with a certificate that can be checked.",
@@ -120,6 +121,10 @@ def predict(
         from entrenous.tables import read_table, write_table
 
         estimator = load(model)
+        if not hasattr(estimator, "decision_function"):
+            raise InputError(
+                "predict needs a model that scores rows", f"a {type(estimator).__name__}", "Use it from Python."
+            )
         frame = read_table(table)
         X = columns_of(frame, estimator.feature_names_in_, table)
         scored = columns_of(frame, names_from(keep), table).copy()

@@ -7,34 +7,31 @@ from collections.abc import Callable
 
 import numpy as np
 
-from entrenous.arrays import AnyArray, Array
-from entrenous.engine.all_pairs import all_pairs_objective
+from entrenous.arrays import Array
 from entrenous.engine.progress import Progress
 from entrenous.parts.problem import Problem
 
 _STEEPEST = 2.0**60
 """Beyond this curvature the objective bends less than floating point shows."""
 
+Objective = Callable[[Array], tuple[float, Array]]
+"""Value and gradient at a parameter."""
+
 
 def projected_minimum(
     problem: Problem,
-    X: Array,
-    y: AnyArray,
+    objective: Objective,
     start: Array,
     tolerance: float,
     max_iter: int,
     progress: Progress,
 ) -> tuple[Array, int]:
-    """The minimiser over the domain and how many iterations it took.
+    """The minimiser of an objective over the problem's domain and how many iterations it took.
 
     Accelerated projected gradients (FISTA) with backtracking, restarted whenever the momentum points uphill; without
     momentum, so to a stationary point, where the surrogate is not convex. Ends when a step, divided by its length,
     has no entry above `tolerance`.
     """
-
-    def objective(w: Array) -> tuple[float, Array]:
-        return all_pairs_objective(problem, w, X, y)
-
     w = problem.domain.project(start)
     z, momentum = w, 1.0
     value, gradient = objective(z)
@@ -65,7 +62,7 @@ def projected_minimum(
     return w, max_iter
 
 
-def _curvature(objective: Callable[[Array], tuple[float, Array]], w: Array, gradient: Array) -> float:
+def _curvature(objective: Objective, w: Array, gradient: Array) -> float:
     """A first guess of the smoothness: how the gradient changes along a short step down."""
     length = float(np.linalg.norm(gradient))
     if length == 0.0:

@@ -18,12 +18,14 @@ T = TypeVar("T")
 @cache
 def _types() -> dict[str, type]:
     from entrenous.engine.bounds_release import BoundsRelease
+    from entrenous.engine.listed_pairs import ListedDescent, ListedMinimise
     from entrenous.engine.phases import Descent, Minimise, MomentRelease
     from entrenous.engine.plan import Plan
     from entrenous.engine.saddle import SaddlePoint
     from entrenous.engine.sampled import SampledDescent
     from entrenous.engine.streaming import Streaming
     from entrenous.parts.feature_domains import FeatureBall, FeatureBounds
+    from entrenous.parts.pair_list import PairList
     from entrenous.parts.parameter_domains import PARAMETER_DOMAINS
     from entrenous.parts.pointwise import POINT_SCORES
     from entrenous.parts.private_bounds import PrivateBounds
@@ -47,6 +49,9 @@ def _types() -> dict[str, type]:
         Stream,
         Streaming,
         SampledDescent,
+        PairList,
+        ListedDescent,
+        ListedMinimise,
         FeatureBounds,
         FeatureBall,
         PrivateBounds,

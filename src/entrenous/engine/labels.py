@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from entrenous.arrays import AnyArray, Array, Codes
+from entrenous.engine.listed_pairs import read_pairs
 from entrenous.engine.phases import Released
 from entrenous.errors import InputError
 from entrenous.parts.feature_domains import FeatureDomain
+from entrenous.parts.pair_list import PairList
 from entrenous.parts.targets import TARGET_TASKS, TargetRange, missing_target_bounds
 
 if TYPE_CHECKING:
@@ -23,6 +25,8 @@ def read_labels(plan: Plan, y: Any, rows: int) -> tuple[AnyArray, TargetRange | 
     Of a private plan's labels, and of a part of the rows, only type and public range are checked.
     """
     labels = np.asarray(y)
+    if plan.pair_list is not None:
+        return _read_listed(plan, plan.pair_list, labels, rows), None
     if labels.shape != (rows,):
         raise InputError(f"y needs one label per row ({rows})", f"shape {labels.shape}", "Pass a flat array.")
     if plan.task in TARGET_TASKS:
@@ -30,21 +34,28 @@ def read_labels(plan: Plan, y: Any, rows: int) -> tuple[AnyArray, TargetRange | 
     classes = plan.classes or (0, 1)
     if plan.task == "metric" and plan.classes is None and not plan.is_private:
         classes = tuple(np.unique(labels).tolist())
-    codes = class_codes(labels, classes)
+    codes = class_codes(labels, classes, binary=plan.task != "metric")
     if not plan.is_private and rows == plan.n and len(np.unique(codes)) < 2:
         what = "a metric needs two classes or more" if plan.task == "metric" else "a ranking needs both classes"
         raise InputError(f"{what} in y", "one class", "Check the labels and how rows were split.")
     return codes, None
 
 
-def class_codes(y: Any, classes: Sequence[Any]) -> Codes:
+def _read_listed(plan: Plan, stated: PairList, listed: AnyArray, rows: int) -> Codes:
+    pairs = read_pairs(stated, listed, rows)
+    if not plan.is_private and len(np.unique(pairs[:, 2])) < 2:
+        raise InputError("a metric needs similar and dissimilar pairs", "one kind", "List pairs of both kinds.")
+    return pairs
+
+
+def class_codes(y: Any, classes: Sequence[Any], *, binary: bool) -> Codes:
     """Labels as codes 0..k-1 in the order of the public classes; anything else is a data error."""
     labels = np.asarray(y)
     codes = np.full(labels.shape, -1, dtype=np.int64)
     for code, label in enumerate(classes):
         codes[labels == label] = code
     if (codes < 0).any():
-        only = "Only binary classification is supported. " if len(classes) == 2 else ""
+        only = "Only binary classification is supported. " if binary else ""
         raise InputError(
             f"{only}Labels must be among the public classes {tuple(classes)}",
             "other labels in y",

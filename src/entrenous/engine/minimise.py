@@ -35,10 +35,14 @@ def minimise(
     When the minimiser leaves the ball, the ball's multiplier is a ridge: the one that puts the minimiser on the sphere
     is found by root search. Matrices, and balls that a surrogate without convexity leaves, go by projected gradients.
     """
-    problem = replace(problem, surrogate=_differentiable(problem.surrogate))
+    problem = replace(problem, surrogate=differentiable(problem.surrogate))
     centred = X - X.mean(axis=0)
+
+    def over_all_pairs(w: Array) -> tuple[float, Array]:
+        return all_pairs_objective(problem, w, centred, y)
+
     if problem.task == "metric":
-        return projected_minimum(problem, centred, y, start, tolerance, max_iter, progress)
+        return projected_minimum(problem, over_all_pairs, start, tolerance, max_iter, progress)
     spread = centred.std(axis=0)
     scale = np.where(spread > 0.0, spread, 1.0)
     iterations = 0
@@ -72,7 +76,7 @@ def minimise(
     radius = problem.domain.radius
     if float(np.linalg.norm(w)) > radius:
         if not problem.surrogate.convex:
-            w, more = projected_minimum(problem, centred, y, w, tolerance, max_iter, progress)
+            w, more = projected_minimum(problem, over_all_pairs, w, tolerance, max_iter, progress)
             return w, iterations + more
         w = _on_the_sphere(solve, problem.ridge, radius)
     return problem.domain.project(w), max(1, iterations)
@@ -90,5 +94,6 @@ def _on_the_sphere(solve: Callable[[float], Array], ridge: float, radius: float)
     return solve(ridge + math.exp(brentq(excess, low, high, xtol=1e-9, rtol=1e-12)))
 
 
-def _differentiable(surrogate: Surrogate) -> Surrogate:
+def differentiable(surrogate: Surrogate) -> Surrogate:
+    """The surrogate itself, or a smooth stand-in for the hinge."""
     return SmoothedHinge(width=_SMOOTHING) if isinstance(surrogate, Hinge) else surrogate

@@ -13,6 +13,7 @@ from entrenous.engine.all_pairs import all_pairs_gradient
 from entrenous.engine.minimise import minimise
 from entrenous.engine.moments import ClassMoments, ranking_from_moments
 from entrenous.engine.progress import Progress
+from entrenous.parts.pair_list import PairList
 from entrenous.parts.problem import Problem
 from entrenous.privacy.mechanisms import Mechanism
 from entrenous.privacy.noise import NoiseSource, SeededNoise
@@ -38,6 +39,11 @@ class Phase(ABC):
     @property
     def records(self) -> tuple[int, int] | None:
         """Slice of the index stream's order that this phase sees; ``None``: all records, as they came."""
+        return None
+
+    @property
+    def pair_list(self) -> PairList | None:
+        """Public numbers of the list of pairs that it takes in place of labels; ``None``: it takes labels."""
         return None
 
     @property
@@ -154,13 +160,17 @@ class Descent(Phase):
             variance += self.output_noise.rms(problem.dimension) ** 2
         return float(np.sqrt(variance))
 
+    def gradient(self, problem: Problem, w: Array, X: Array, y: AnyArray) -> Array:
+        """What noise is added to at each step."""
+        return all_pairs_gradient(problem, w, X, y)
+
     def run(
         self, problem: Problem, X: Array, y: AnyArray, w: Array, noise: NoiseSource, progress: Progress
     ) -> Released:
         w = problem.domain.project(w)
         total = w if self.average_from == 0 else np.zeros_like(w)
         for t in range(1, self.total_steps + 1):
-            gradient = all_pairs_gradient(problem, w, X, y)
+            gradient = self.gradient(problem, w, X, y)
             if self.gradient_noise is not None:
                 gradient = gradient + noise_for(self.gradient_noise, problem, noise)
             w = problem.domain.project(w - self.step_size * gradient)

@@ -15,6 +15,7 @@ from entrenous.engine.phases import Phase
 from entrenous.engine.run import Fitted, run
 from entrenous.errors import InputError, warn_of_privacy
 from entrenous.parts.feature_domains import FeatureDomain
+from entrenous.parts.pair_list import PairList
 from entrenous.parts.problem import Problem
 from entrenous.privacy.accounting import TOLERANCE, account_name, accountant_version, confirm, total_epsilon
 from entrenous.privacy.budget import Budget
@@ -63,6 +64,11 @@ class Plan:
     @property
     def is_private(self) -> bool:
         return self.budget.is_private
+
+    @property
+    def pair_list(self) -> PairList | None:
+        """Public numbers of the list of pairs that `run` takes in place of labels; ``None``: it takes labels."""
+        return self.phases[0].pair_list
 
     @property
     def steps(self) -> int:
@@ -144,6 +150,7 @@ class Plan:
     def run(self, X: Any, y: Any, *, random_state: Any = None) -> Fitted:
         """Fit the records: clip them, map them to internal units, fold over the phases.
 
+        `y` has one label per row; for a plan on listed pairs it has one row ``(i, j, similar)`` per pair instead.
         `random_state=None` draws secure noise; anything else is repeatable, warned of and marked in the certificate.
         """
         return run(self, X, y, random_state)

@@ -73,7 +73,7 @@ def run(plan: Plan, X: Any, y: Any, random_state: Any) -> Fitted:
         released = phase.run(plan.problem, X_phase, y_phase, released.w, noise, current_listener())
         steps += released.steps
     means = None
-    if not plan.is_private:
+    if not plan.is_private and plan.task != "metric":
         means = Means(plan.n_features)
         means.feed(internal, labels, plan.task)
     coef, intercept = in_user_units(plan, features, targets, released, means)

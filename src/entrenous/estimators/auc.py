@@ -86,6 +86,7 @@ class AUCClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
     """
 
     _task = "auc"
+    _released = ("coef_", "intercept_")
 
     def __init__(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -32,6 +33,8 @@ class PairwiseEstimator(BaseEstimator):
     """Parameters that every estimator has, and the two ways of fitting: all rows at once, or as they come."""
 
     _task: ClassVar[str]
+    _released: ClassVar[tuple[str, ...]]
+    """Fitted arrays of floats, which together with the plan are the model: what `entrenous.save` writes."""
 
     epsilon: float | None
     bounds: Any
@@ -51,17 +54,26 @@ class PairwiseEstimator(BaseEstimator):
             raise missing_bounds("a private fit")
 
     def _plan_for(self, n: int, index_seed: int, arguments: dict[str, Any]) -> Plan:
-        """A plan for n rows from the parameters, and what the task adds to them."""
-        shared = ("epsilon", "delta", "surrogate", "bounds", "radius", "ridge", "max_iter", "calibration", "options")
+        """A plan for n rows from the parameters, and what the task adds to them or puts in their place."""
+        shared = (
+            "algorithm",
+            "epsilon",
+            "delta",
+            "surrogate",
+            "bounds",
+            "radius",
+            "ridge",
+            "max_iter",
+            "calibration",
+            "options",
+        )
         return plan(
-            self.algorithm,
             task=self._task,
             n=n,
             n_features=self.n_features_in_,
             feature_names=getattr(self, "feature_names_in_", None),
             index_seed=index_seed,
-            **{name: getattr(self, name) for name in shared},
-            **arguments,
+            **{name: getattr(self, name) for name in shared} | arguments,
         )
 
     def _run(self, X: Array, y: AnyArray, arguments: dict[str, Any]) -> Fitted:
@@ -117,24 +129,32 @@ class PairwiseEstimator(BaseEstimator):
         )
 
     def _checked(self, X: Any, y: Any, **checks: Any) -> tuple[Array, AnyArray]:
-        """Numbers for features, one label per row; scikit-learn's checks without its quotes from the table."""
+        """Numbers for features, one label per row."""
+        X, y = self._validated(X=X, y=y, **checks)
+        return X, y
+
+    def _validated(self, **arrays_and_checks: Any) -> Any:
+        """scikit-learn's checks without its quotes from the table."""
         try:
-            X, y = validate_data(self, X, y, dtype=np.float64, **checks)
+            return validate_data(self, dtype=np.float64, **arrays_and_checks)
         except ValueError as error:
             if "could not convert string" not in str(error):
                 raise
             # The original message quotes a cell, and cells are private.
             raise InputError("features must be numbers", "text in the table", "Encode or drop these columns.") from None
-        return X, y
 
-    def _new_rows(self, X: Any) -> Array:
-        """Rows to apply the fitted model to."""
+    def _need_fit(self) -> None:
+        """An error unless a model has been released."""
         online = getattr(self, "_online", None)
         if online is not None and not hasattr(self, "plan_"):
             raise NotFittedError(
                 f"A private online fit releases its model after the last record; {online.seen} have come so far."
             )
         check_is_fitted(self, "plan_")
+
+    def _new_rows(self, X: Any) -> Array:
+        """Rows to apply the fitted model to."""
+        self._need_fit()
         return validate_data(self, X, dtype=np.float64, reset=False)
 
     def _privacy(self) -> str:

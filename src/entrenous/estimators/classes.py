@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.multiclass import check_classification_targets
 
 from entrenous.arrays import AnyArray
 from entrenous.errors import InputError
@@ -36,12 +36,12 @@ class PublicClasses:
         if self._is_private:
             return (0, 1)
         found = np.unique(y)
-        if len(found) > 2:
-            raise InputError(
-                "Only binary classification is supported: y needs two classes",
-                f"{len(found)} classes ({type_of_target(y)})",
-                "Use one label against the rest.",
-            )
         if len(found) < 2:
-            raise InputError("a ranking needs two classes in y", "1 class", "Check the labels and how rows were split.")
+            raise InputError("learning from pairs needs two classes in y", "1 class", "Check labels and splits.")
         return tuple(found.tolist())
+
+
+def need_two_classes(classes: Sequence[Any], way_out: str) -> None:
+    """An error unless there are exactly two."""
+    if len(classes) != 2:
+        raise InputError("Only binary classification is supported: two classes", f"{len(classes)} classes", way_out)

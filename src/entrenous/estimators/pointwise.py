@@ -13,7 +13,7 @@ from sklearn.utils.metaestimators import available_if
 from entrenous.arrays import AnyArray, Array
 from entrenous.engine.plan import Plan
 from entrenous.estimators.base import PairwiseEstimator
-from entrenous.estimators.classes import PublicClasses
+from entrenous.estimators.classes import PublicClasses, need_two_classes
 from entrenous.parts.surrogates import Surrogate, surrogate_from
 
 
@@ -73,6 +73,7 @@ class PointwiseClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
     """
 
     _task = "pointwise-classification"
+    _released = ("coef_", "intercept_", "coef_noise_")
 
     def __init__(
         self,
@@ -108,6 +109,7 @@ class PointwiseClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
         self._need_bounds()
         X, y = self._checked(X, y, ensure_min_samples=2)
         classes = self._public_classes(y)
+        need_two_classes(classes, "Use one label against the rest.")
         fitted = self._run(X, y, {"classes": classes})
         self.classes_ = np.asarray(classes)
         self.coef_ = fitted.coef[None, :]
@@ -177,6 +179,7 @@ class PointwiseRegressor(RegressorMixin, PairwiseEstimator):
     """
 
     _task = "pointwise-regression"
+    _released = ("coef_", "intercept_", "coef_noise_")
 
     def __init__(
         self,

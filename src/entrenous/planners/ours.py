@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import math
 import numbers
+from dataclasses import asdict
+from typing import Any
 
+from entrenous.engine.listed_pairs import ListedDescent
 from entrenous.engine.phases import Descent, MomentRelease
 from entrenous.engine.plan import Plan
-from entrenous.errors import InputError
+from entrenous.errors import AssumptionError, InputError
 from entrenous.parts.feature_domains import INTERNAL_DIAMETER
+from entrenous.parts.pair_list import PairList
 from entrenous.parts.problem import Problem
 from entrenous.planners.assumptions import (
     need_bounded_domain,
@@ -22,7 +26,11 @@ from entrenous.planners.twin import non_private_twin
 from entrenous.privacy.budget import Budget
 from entrenous.privacy.gaussian_dp import mu_for
 from entrenous.privacy.mechanisms import calibrated
-from entrenous.privacy.sensitivity import all_pairs_gradient_sensitivity, class_moments_sensitivity
+from entrenous.privacy.sensitivity import (
+    all_pairs_gradient_sensitivity,
+    class_moments_sensitivity,
+    listed_pairs_gradient_sensitivity,
+)
 
 CITATION = "entrenous"
 
@@ -99,6 +107,7 @@ def noisy_gd(
     n: int,
     *,
     max_iter: int | None = None,
+    listed_pairs: tuple[int, int] | None = None,
 ) -> Plan:
     """Full-batch descent with Gaussian noise on the exact all-pairs gradient, the later half of the iterates averaged.
 
@@ -107,30 +116,58 @@ def noisy_gd(
     ``R sqrt(p)/(n mu)``: 5 steps in a ball of radius 1/2 where noise decides, up to 100 in a ball of 50. Cost: one
     gradient over all pairs per step. Approximate privacy.
 
+    A metric may be learnt from a public list of pairs instead: ``listed_pairs=(m, k)`` for m pairs, no record in more
+    than k of them (Lemma 12).
+
     >>> import entrenous as en
     >>> plan = en.plan("noisy-gd", n=1000, n_features=5, epsilon=1.0, delta=1e-6, surrogate="hinge")
     >>> round(plan.mechanisms[0].l2_sensitivity, 4)
     0.002
     """
     need_convex("noisy-gd", problem)
+    listed = None if listed_pairs is None else _pair_list(problem, n, listed_pairs)
     if not budget.is_private:
-        return non_private_twin("noisy-gd", CITATION, problem, n, max_iter)
+        return non_private_twin("noisy-gd", CITATION, problem, n, max_iter, listed)
     need_gaussian("noisy-gd", budget)
     need_bounded_domain("noisy-gd", problem)
     need_bounded_slopes("noisy-gd", problem)
-    steps = steps_from(max_iter, _steps(budget, n, problem.dimension))
-    noise = calibrated(budget, all_pairs_gradient_sensitivity(problem, n), "Lemma 2", count=steps)
+    # One record has k/m of a listed gradient and 2/n of the full one, so a list is worth 2m/k records.
+    worth = n if listed is None else max(2, 2 * listed.pairs // listed.most)
+    steps = steps_from(max_iter, _steps(budget, worth, problem.dimension))
     step_size = problem.domain.radius / (problem.lipschitz * steps**0.5)
+    average_from = (steps + 1) // 2
+    phase: Descent
+    if listed is None:
+        noise = calibrated(budget, all_pairs_gradient_sensitivity(problem, n), "Lemma 2", count=steps)
+        phase = Descent(steps, step_size, average_from, gradient_noise=noise)
+    else:
+        noise = calibrated(budget, listed_pairs_gradient_sensitivity(problem, listed), "Lemma 12", count=steps)
+        phase = ListedDescent(steps, step_size, average_from, gradient_noise=noise, listed=listed)
     return Plan(
         "noisy-gd",
         CITATION,
         problem,
         budget,
         n,
-        phases=(Descent(steps, step_size, average_from=(steps + 1) // 2, gradient_noise=noise),),
+        phases=(phase,),
         mechanisms=(noise,),
-        public={"steps": steps, "step_size": step_size},
+        public={"steps": steps, "step_size": step_size, **({} if listed is None else _stated(listed))},
     )
+
+
+def _stated(listed: PairList) -> dict[str, Any]:
+    """What a certificate says of a list of pairs: its numbers, and what nobody can recompute from them."""
+    return {"pair_list": asdict(listed), "assumed": "which records are paired is public: no label had a say in it"}
+
+
+def _pair_list(problem: Problem, n: int, numbers: tuple[int, int]) -> PairList:
+    if problem.task != "metric":
+        raise AssumptionError(
+            "only a metric is learnt from listed pairs", f"task={problem.task!r}", "Leave listed_pairs out."
+        )
+    if not isinstance(numbers, tuple | list) or len(numbers) != 2:
+        raise InputError("listed_pairs must be two ints (pairs, most)", repr(numbers), "For example (500, 4).")
+    return PairList(*numbers).checked_for(n)
 
 
 register(

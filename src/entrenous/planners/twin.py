@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from entrenous.engine.listed_pairs import ListedMinimise
 from entrenous.engine.phases import Minimise
 from entrenous.engine.plan import Plan
+from entrenous.parts.pair_list import PairList
 from entrenous.parts.problem import Problem
 from entrenous.planners.assumptions import steps_from
 from entrenous.privacy.budget import NO_PRIVACY
@@ -14,15 +16,18 @@ TOLERANCE = 1e-8
 _ITERATIONS = 1000
 
 
-def non_private_twin(name: str, citation: str, problem: Problem, n: int, max_iter: int | None) -> Plan:
-    """A plan without noise."""
+def non_private_twin(
+    name: str, citation: str, problem: Problem, n: int, max_iter: int | None, listed: PairList | None = None
+) -> Plan:
+    """A plan without noise, on all pairs or on listed ones."""
     iterations = steps_from(max_iter, _ITERATIONS)
+    usual = Minimise(iterations, TOLERANCE)
     return Plan(
         name,
         citation,
         problem,
         NO_PRIVACY,
         n,
-        phases=(Minimise(iterations, TOLERANCE),),
+        phases=(usual if listed is None else ListedMinimise(iterations, TOLERANCE, listed=listed),),
         public={"tolerance": TOLERANCE, "max_iter": iterations},
     )

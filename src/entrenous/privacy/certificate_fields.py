@@ -53,6 +53,11 @@ def _three_positive(thing: Any) -> bool:
     return isinstance(thing, list | tuple) and len(thing) == 3 and all(_positive(part) for part in thing)
 
 
+def _pair_list(thing: Any) -> bool:
+    """How many pairs, and in how many of them a record can be: what they may be is `PairList`'s to say."""
+    return isinstance(thing, Mapping) and set(thing) == {"pairs", "most"} and all(map(_whole(1), thing.values()))
+
+
 def _phases(thing: Any) -> bool:
     return isinstance(thing, list | tuple) and len(thing) > 0 and all(map(_phase, thing))
 
@@ -136,6 +141,7 @@ _PUBLIC: dict[str, Rule] = {
     "weights": _three_positive,
     "phases": _phases,
     "private_bounds": _private_bounds,
+    "pair_list": _pair_list,
     "parameter_domain": _one_of("l2-ball", "frobenius", "nuclear", "whole-space"),
 }
 """Planners may add other public numbers; these are the ones a lemma is recomputed from. Disjoint phases state

@@ -9,6 +9,7 @@ import math
 
 from entrenous.arrays import Array
 from entrenous.errors import AssumptionError
+from entrenous.parts.pair_list import PairList
 from entrenous.parts.pairing import Pairing
 from entrenous.parts.pointwise import PointScore
 from entrenous.parts.problem import Problem
@@ -43,6 +44,20 @@ def all_pairs_gradient_sensitivity(problem: Problem, n: int) -> float:
     Proof: ``docs/proofs.md``, Lemma 2.
     """
     return problem.score.counted_orders * pair_gradient_sensitivity(problem, same_iterate=True) / n
+
+
+def listed_pairs_gradient_sensitivity(problem: Problem, listed: PairList) -> float:
+    """Lemma 12: the largest l2 change of the mean gradient over a public list of pairs, at one parameter.
+
+    ``k D_pair / m`` for m pairs, no record in more than k of them, when one record is replaced: its features and the
+    flags of all its pairs. ``2 k max(c1, c2) R^2 / m`` for the metric. Which records are paired must not depend on
+    any record or flag.
+
+    Proof: ``docs/proofs.md``, Lemma 12.
+    """
+    if problem.task != "metric":
+        raise AssumptionError("Lemma 12 needs a metric", f"task={problem.task!r}", "For all pairs use Lemma 2.")
+    return listed.most * pair_gradient_sensitivity(problem, same_iterate=True) / listed.pairs
 
 
 def strongly_convex_descent_sensitivity(

@@ -8,6 +8,7 @@ from typing import Any
 
 from entrenous.errors import AssumptionError, EntrenousError, PrivacyError
 from entrenous.parts.feature_domains import INTERNAL_DIAMETER
+from entrenous.parts.pair_list import PairList
 from entrenous.parts.parameter_domains import PARAMETER_DOMAINS, ParameterDomain, WholeSpace
 from entrenous.parts.pointwise import score_of
 from entrenous.parts.problem import Problem
@@ -94,6 +95,10 @@ def _varying_features(public: Mapping[str, Any]) -> int:
     return sum(a < b for a, b in zip(low, high, strict=True))
 
 
+def _lemma_12(problem: Problem, n: int, public: Mapping[str, Any]) -> float:
+    return sensitivity.listed_pairs_gradient_sensitivity(problem, PairList(**public["pair_list"]).checked_for(n))
+
+
 RECOMPUTATIONS: dict[str, Recomputation] = {
     "Lemma 1": _lemma_1,
     "Lemma 2": _lemma_2,
@@ -105,11 +110,12 @@ RECOMPUTATIONS: dict[str, Recomputation] = {
     "Lemma 9": _lemma_9,
     "Lemma 10": _streams,
     BOUNDS_LEMMA: _lemma_11,
+    "Lemma 12": _lemma_12,
 }
 """Lemmas whose sensitivity follows from a certificate's numbers, the seed of the index stream included; n is what a
 release sees of the records."""
 
-_PER_STEP = ("Lemma 1", "Lemma 2", "Lemma 9")
+_PER_STEP = ("Lemma 1", "Lemma 2", "Lemma 9", "Lemma 12")
 """Lemmas of one gradient: every step releases one."""
 
 
