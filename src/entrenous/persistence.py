@@ -50,13 +50,14 @@ def save(estimator: PairwiseEstimator, path: str | Path) -> Path:
     parameters["random_state"] = None
     if callable(parameters["algorithm"]):
         parameters["algorithm"] = estimator.plan_.algorithm
-    arrays = {key: np.ascontiguousarray(getattr(estimator, key), dtype="<f8") for key in estimator._released}
+    arrays = {key: np.asarray(getattr(estimator, key), dtype="<f8", order="C") for key in estimator._released}
     certificate = estimator.certificate_
     header = {
         "estimator": name,
         "library": __version__,
         "parameters": encode(parameters),
         "plan": encode(estimator.plan_),
+        "further_plans": encode(getattr(estimator, "plans_", ())[1:]),
         "bounds": encode(estimator.bounds_),
         "certificate": None if certificate is None else certificate.to_dict(),
         "classes": encode(getattr(estimator, "classes_", None)),
@@ -76,6 +77,9 @@ def load(path: str | Path) -> Any:
     try:
         estimator = _ESTIMATORS[header["estimator"]](**decode(header["parameters"], dict))
         estimator.plan_ = decode(header["plan"], Plan)
+        if hasattr(estimator, "_set_plans"):
+            further = header.get("further_plans", [])
+            estimator._set_plans((estimator.plan_, *(decode(one, Plan) for one in further)))
         # Files from before bounds could be found have only the declared ones.
         stored_bounds = header.get("bounds")
         estimator.bounds_ = estimator.plan_.features
@@ -144,7 +148,7 @@ def _arrays(entries: list[dict[str, Any]], blob: bytes, expected: tuple[str, ...
         shape = tuple(int(side) for side in entry["shape"])
         size = 8 * int(np.prod(shape))
         values = np.frombuffer(blob[offset : offset + size], dtype="<f8").reshape(shape)
-        found[entry["name"]] = values.astype(np.float64)
+        found[entry["name"]] = values.astype(np.float64)[()]
         offset += size
     if set(found) != set(expected) or offset != len(blob):
         raise _refused(f"the arrays {', '.join(expected)}", ", ".join(found))

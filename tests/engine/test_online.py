@@ -144,8 +144,8 @@ def test_a_pickle_of_a_private_stream_holds_no_rows():
     assert X[39].tobytes() not in content
     assert not hasattr(pickle.loads(content), "_online")
     clf.partial_fit(X[40:], y[40:])
-    assert clf._online._fold is None
-    assert clf._online._means is None
+    assert clf._online[0]._fold is None
+    assert clf._online[0]._means is None
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,16 @@ from sklearn.metrics import roc_auc_score
 from sklearn.utils.metaestimators import available_if
 
 from entrenous.arrays import AnyArray, Array
+from entrenous.engine.labels import class_codes
+from entrenous.engine.online import OnlineRun
 from entrenous.engine.plan import Plan
 from entrenous.engine.run import Fitted
 from entrenous.estimators.base import PairwiseEstimator
 from entrenous.estimators.classes import PublicClasses
+from entrenous.estimators.one_vs_rest import joint_certificate, one_stream, plans_on_one_budget
 from entrenous.parts.surrogates import Surrogate
+from entrenous.privacy.budget import budget_for
+from entrenous.privacy.noise import fresh_index_seed
 
 
 class AUCClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
@@ -36,8 +41,9 @@ class AUCClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
         Public domain of the features, required for a private fit: rows outside are clipped into it. `PrivateBounds`
         finds a tight one inside loose ranges for a share of the budget. A fit without privacy needs none; given some,
         it uses the same clipping and units.
-    classes : (other, event) or None, default=None
-        Public labels. ``None`` means ``(0, 1)`` for a private fit, and the labels found in `y` without privacy.
+    classes : (other, event), longer sequence or None, default=None
+        Public labels. ``None`` means ``(0, 1)`` for a private fit, and the labels found in `y` without privacy. Of
+        three or more each is ranked against the rest, on its share of the budget.
     radius : float or None, default=None
         Radius of the parameter ball in internal units (rows have norm at most 1); ``None`` is the algorithm's own.
     ridge : float, default=0.0
@@ -53,17 +59,17 @@ class AUCClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
 
     Attributes
     ----------
-    coef_ : array of shape (1, n_features)
-    intercept_ : array of shape (1,)
+    coef_ : array of shape (1, n_features), or one row per class if there are several
+    intercept_ : array of shape (1,) or (n_classes,)
         A private fit pays for a threshold only with ``moments``; the others put it at the centre of the domain.
-    coef_noise_ : array of shape (1, n_features)
+    coef_noise_ : array of the shape of coef_
         Standard deviation that the privacy noise alone gives each coefficient, before any projection; 0 without
         privacy. From public numbers, for ``moments`` from what was released.
-    classes_ : array of shape (2,)
+    classes_ : array of shape (n_classes,)
     bounds_ : FeatureBounds, FeatureBall or None
         The domain that rows were clipped into: as declared, or as `PrivateBounds` found it.
     plan_ : Plan
-        What ran, with which noise.
+        What ran, with which noise. With several classes the first one's; ``plans_`` has all.
     certificate_ : PrivacyCertificate or None
         What the fit spent; ``None`` without privacy.
     n_iter_ : int
@@ -86,7 +92,7 @@ class AUCClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
     """
 
     _task = "auc"
-    _released = ("coef_", "intercept_")
+    _released = ("coef_", "intercept_", "coef_noise_")
 
     def __init__(
         self,
@@ -118,12 +124,39 @@ class AUCClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
         self.options = options
 
     def fit(self, X: Any, y: Any) -> AUCClassifier:
-        """Plan from public numbers, then run once over the rows."""
+        """Plan from public numbers, then run once over the rows; with several classes, once for each of them."""
         self._need_bounds()
         X, y = self._checked(X, y, ensure_min_samples=2)
         classes = self._public_classes(y)
-        self._take(self._run(X, y, {"classes": classes}), classes)
+        if len(classes) > 2:
+            return self._fit_each_class(X, y, classes)
+        self._take([self._run(X, y, {"classes": classes})], classes)
         return self
+
+    def _fit_each_class(self, X: Array, y: AnyArray, classes: tuple[Any, ...]) -> AUCClassifier:
+        """One class against the rest, in turn; the budget is shared out and accounted together."""
+        random_state = one_stream(self.random_state)
+        labels = self._against_the_rest(y, classes)
+        plans = self._plans_of_each(classes, len(X), random_state)
+        fits = [made.run(X, own, random_state=random_state) for made, own in zip(plans, labels, strict=True)]
+        self._online = None
+        self._keep(fits[0])
+        self._take(fits, classes)
+        return self
+
+    def _against_the_rest(self, y: AnyArray, classes: tuple[Any, ...]) -> list[AnyArray]:
+        codes = class_codes(y, classes, binary=False)
+        return [(codes == k).astype(int) for k in range(len(classes))]
+
+    def _plans_of_each(self, classes: tuple[Any, ...], n: int | None, random_state: Any) -> list[Plan]:
+        self._need_tight("several classes")
+
+        def planned(spend: dict[str, Any]) -> Plan:
+            return self._open_plan(n, fresh_index_seed(random_state), {"classes": (0, 1), **spend})
+
+        if n is None or not self._is_private:
+            return [planned({}) for _ in classes]
+        return plans_on_one_budget(budget_for(self.epsilon, self.delta, n), len(classes), planned)
 
     @available_if(lambda self: self._can_be_fed())  # type: ignore[untyped-decorator]
     def partial_fit(
@@ -141,38 +174,65 @@ class AUCClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
         first = getattr(self, "_online", None) is None
         X, y = self._checked(X, y, reset=first)
         declared = self._declared_classes(classes)
-        fitted = self._feed(X, y, n_total, {"classes": declared})
+        labels = [y] if len(declared) == 2 else self._against_the_rest(y, declared)
+        fits = self._feed(X, labels, lambda: self._begin(declared, n_total))
         self.classes_ = np.asarray(declared)
-        if fitted is not None:
-            self._take(fitted, declared)
+        if fits is not None:
+            self._take(fits, declared)
         return self
 
-    def _take(self, fitted: Fitted, classes: tuple[Any, ...]) -> None:
+    def _begin(self, classes: tuple[Any, ...], n_total: int | None) -> list[OnlineRun]:
+        """The runs of an online fit: one, or one for each of several classes."""
+        if len(classes) == 2:
+            made = self._open_plan(n_total, fresh_index_seed(self.random_state), {"classes": classes})
+            return [OnlineRun(made, self.random_state)]
+        random_state = one_stream(self.random_state)
+        plans = self._plans_of_each(classes, n_total, random_state)
+        return [OnlineRun(made, random_state) for made in plans]
+
+    def _take(self, fits: Sequence[Fitted], classes: tuple[Any, ...]) -> None:
         self.classes_ = np.asarray(classes)
-        self.coef_ = fitted.coef[None, :]
-        self.intercept_ = np.array([fitted.intercept])
-        self.coef_noise_ = fitted.noise[None, :]
+        self.coef_ = np.array([fitted.coef for fitted in fits])
+        self.intercept_ = np.array([fitted.intercept for fitted in fits])
+        self.coef_noise_ = np.array([fitted.noise for fitted in fits])
+        self._set_plans(tuple(fitted.plan for fitted in fits))
+        if len(fits) > 1:
+            self.n_iter_ = max(fitted.steps for fitted in fits)
+            certificates = [fitted.certificate for fitted in fits if fitted.certificate is not None]
+            budget = budget_for(self.epsilon, self.delta, fits[0].plan.n)
+            self.certificate_ = joint_certificate(certificates, budget) if certificates else None
+
+    def _set_plans(self, plans: tuple[Plan, ...]) -> None:
+        self.plans_ = plans
 
     def decision_function(self, X: Any) -> Array:
-        """The score of each row: larger means more likely an event."""
+        """The score of each row: larger means more likely an event; with several classes one column for each."""
         X = self._new_rows(X)
-        scores: Array = X @ self.coef_[0] + self.intercept_[0]
-        return scores
+        scores: Array = X @ self.coef_.T + self.intercept_
+        return scores if len(self.coef_) > 1 else scores[:, 0]
 
     def predict(self, X: Any) -> AnyArray:
-        """The event class where `decision_function` is positive."""
-        positive = self.decision_function(X) > 0.0
-        labels: AnyArray = self.classes_[positive.astype(int)]
+        """The event class where `decision_function` is positive; of several classes the one with the largest score."""
+        scores = self.decision_function(X)
+        labels: AnyArray = self.classes_[scores.argmax(axis=1) if scores.ndim > 1 else (scores > 0.0).astype(int)]
         return labels
 
     def score(self, X: Any, y: Any) -> float:
-        """AUC on these rows. On private rows this is a release that no certificate covers."""
-        scores = self.decision_function(X)
-        return float(roc_auc_score(np.asarray(y) == self.classes_[1], scores))
+        """AUC on these rows, of several classes the mean over those that occur, each against the rest.
+
+        On private rows this is a release that no certificate covers.
+        """
+        scores, labels = self.decision_function(X), np.asarray(y)
+        if scores.ndim == 1:
+            return float(roc_auc_score(labels == self.classes_[1], scores))
+        columns = zip(self.classes_, scores.T, strict=True)
+        occurring = [
+            (labels == label, column) for label, column in columns if 0 < np.sum(labels == label) < len(labels)
+        ]
+        return float(np.mean([roc_auc_score(event, column) for event, column in occurring]))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
         # At a small epsilon and n the noise decides; scikit-learn's accuracy checks are not meant for that.
         tags.classifier_tags.poor_score = self.epsilon is not None
         return tags

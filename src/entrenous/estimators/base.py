@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,7 +16,7 @@ from entrenous.arrays import AnyArray, Array
 from entrenous.engine.online import OnlineRun, same_beginning
 from entrenous.engine.plan import Plan
 from entrenous.engine.run import Fitted
-from entrenous.errors import InputError
+from entrenous.errors import AssumptionError, InputError
 from entrenous.parts.feature_domains import FeatureDomain, missing_bounds
 from entrenous.planners import algorithm_named
 from entrenous.planners.planning import plan
@@ -43,7 +43,7 @@ class PairwiseEstimator(BaseEstimator):
     certificate_: PrivacyCertificate | None
     n_iter_: int
     bounds_: FeatureDomain | None
-    _online: OnlineRun | None
+    _online: tuple[OnlineRun, ...] | None
 
     @property
     def _is_private(self) -> bool:
@@ -52,6 +52,14 @@ class PairwiseEstimator(BaseEstimator):
     def _need_bounds(self) -> None:
         if self._is_private and self.bounds is None:
             raise missing_bounds("a private fit")
+
+    def _need_tight(self, what: str) -> None:
+        if self._is_private and self.calibration != "tight":
+            raise AssumptionError(
+                f'{what} need calibration="tight": no paper prints noise for a part of the budget',
+                f"calibration={self.calibration!r}",
+                "Use two classes to reproduce a paper.",
+            )
 
     def _plan_for(self, n: int, index_seed: int, arguments: dict[str, Any]) -> Plan:
         """A plan for n rows from the parameters, and what the task adds to them or puts in their place."""
@@ -84,18 +92,23 @@ class PairwiseEstimator(BaseEstimator):
         self._keep(fitted)
         return fitted
 
-    def _feed(self, X: Array, y: AnyArray, n_total: int | None, arguments: dict[str, Any]) -> Fitted | None:
-        """The next rows of an online fit, and what it releases after them, if anything."""
+    def _feed(
+        self, X: Array, labels: Sequence[AnyArray], begin: Callable[[], Sequence[OnlineRun]]
+    ) -> list[Fitted] | None:
+        """The next rows of an online fit, with the labels of each of its runs; what it releases after them, if any."""
         if getattr(self, "_online", None) is None:
-            self._online = OnlineRun(self._open_plan(n_total, arguments), self.random_state)
+            self._online = tuple(begin())
         assert self._online is not None
-        fitted = self._online.feed(X, y)
-        if fitted is not None:
-            self._keep(fitted)
-        return fitted
+        # The rows are the same for all runs, so if one refuses them it is the first, and nothing is lost.
+        fits = [run.feed(X, y) for run, y in zip(self._online, labels, strict=True)]
+        released = [fitted for fitted in fits if fitted is not None]
+        if not released:
+            return None
+        self._keep(released[0])
+        return released
 
-    def _open_plan(self, n_total: int | None, arguments: dict[str, Any]) -> Plan:
-        seed = fresh_index_seed(self.random_state)
+    def _open_plan(self, n_total: int | None, seed: int, arguments: dict[str, Any]) -> Plan:
+        """A plan for records that have not come yet."""
         if n_total is not None:
             return self._plan_for(n_total, seed, arguments)
         if self._is_private:
@@ -148,7 +161,7 @@ class PairwiseEstimator(BaseEstimator):
         online = getattr(self, "_online", None)
         if online is not None and not hasattr(self, "plan_"):
             raise NotFittedError(
-                f"A private online fit releases its model after the last record; {online.seen} have come so far."
+                f"A private online fit releases its model after the last record; {online[0].seen} have come so far."
             )
         check_is_fitted(self, "plan_")
 

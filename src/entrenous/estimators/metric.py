@@ -11,13 +11,15 @@ from sklearn.utils.metaestimators import available_if
 
 from entrenous.arrays import AnyArray, Array
 from entrenous.engine.listed_pairs import pair_list_of
+from entrenous.engine.online import OnlineRun
 from entrenous.engine.plan import Plan
 from entrenous.engine.run import Fitted
-from entrenous.errors import AssumptionError, InputError
+from entrenous.errors import AssumptionError
 from entrenous.estimators.base import PairwiseEstimator
 from entrenous.estimators.classes import PublicClasses
 from entrenous.estimators.pair_input import flags_of, rows_of_pairs, vectors_of_pairs
 from entrenous.parts.surrogates import Surrogate
+from entrenous.privacy.noise import fresh_index_seed
 
 FROM_PAIRS = "noisy-gd"
 """The algorithm with a proof for listed pairs (Lemma 12)."""
@@ -189,10 +191,16 @@ class MahalanobisLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Publ
         first = getattr(self, "_online", None) is None
         X, y = self._checked(X, y, reset=first)
         declared = self._declared_classes(classes)
-        fitted = self._feed(X, y, n_total, {"classes": declared, "domain": self.domain})
+        arguments = {"classes": declared, "domain": self.domain}
+
+        def begin() -> list[OnlineRun]:
+            made = self._open_plan(n_total, fresh_index_seed(self.random_state), arguments)
+            return [OnlineRun(made, self.random_state)]
+
+        fits = self._feed(X, [y], begin)
         self.classes_ = np.asarray(declared)
-        if fitted is not None:
-            self._take(fitted)
+        if fits is not None:
+            self._take(fits[0])
         return self
 
     def transform(self, X: Any) -> Array:
