@@ -16,8 +16,10 @@ if TYPE_CHECKING:
     from entrenous.engine.progress import progress_bar
     from entrenous.errors import AssumptionError, EntrenousError, InputError, PrivacyError, PrivacyWarning
     from entrenous.estimators.auc import AUCClassifier
+    from entrenous.estimators.entropy import ErrorEntropyRegressor
     from entrenous.estimators.metric import MahalanobisLearner
     from entrenous.estimators.pointwise import PointwiseClassifier, PointwiseRegressor
+    from entrenous.estimators.standardizer import PrivateStandardizer
     from entrenous.parts.feature_domains import FeatureBall, FeatureBounds
     from entrenous.parts.private_bounds import PrivateBounds
     from entrenous.persistence import load, save
@@ -31,6 +33,7 @@ _HOMES = {
     "Algorithm": "entrenous.planners",
     "AssumptionError": "entrenous.errors",
     "EntrenousError": "entrenous.errors",
+    "ErrorEntropyRegressor": "entrenous.estimators.entropy",
     "FeatureBall": "entrenous.parts.feature_domains",
     "FeatureBounds": "entrenous.parts.feature_domains",
     "InputError": "entrenous.errors",
@@ -42,6 +45,7 @@ _HOMES = {
     "PrivacyError": "entrenous.errors",
     "PrivacyWarning": "entrenous.errors",
     "PrivateBounds": "entrenous.parts.private_bounds",
+    "PrivateStandardizer": "entrenous.estimators.standardizer",
     "algorithms": "entrenous.planners",
     "compose_certificates": "entrenous.privacy.composition",
     "load": "entrenous.persistence",
@@ -55,6 +59,7 @@ __all__ = [
     "Algorithm",
     "AssumptionError",
     "EntrenousError",
+    "ErrorEntropyRegressor",
     "FeatureBall",
     "FeatureBounds",
     "InputError",
@@ -66,6 +71,7 @@ __all__ = [
     "PrivacyError",
     "PrivacyWarning",
     "PrivateBounds",
+    "PrivateStandardizer",
     "__version__",
     "algorithms",
     "compose_certificates",

@@ -23,14 +23,17 @@ from entrenous.engine.plan import Plan
 from entrenous.errors import EntrenousError, InputError
 from entrenous.estimators.auc import AUCClassifier
 from entrenous.estimators.base import PairwiseEstimator
+from entrenous.estimators.entropy import ErrorEntropyRegressor
 from entrenous.estimators.metric import MahalanobisLearner
+from entrenous.estimators.pointwise import PointwiseClassifier, PointwiseRegressor
 from entrenous.parts.feature_domains import FeatureDomain
 from entrenous.privacy.certificate import PrivacyCertificate
 
 _MAGIC = b"entrenous-model/1\n"
 _FAMILY = b"entrenous-model/"
 _DIGEST = hashlib.sha256().digest_size
-_ESTIMATORS: dict[str, type[PairwiseEstimator]] = {kind.__name__: kind for kind in (AUCClassifier, MahalanobisLearner)}
+_KINDS = (AUCClassifier, MahalanobisLearner, ErrorEntropyRegressor, PointwiseClassifier, PointwiseRegressor)
+_ESTIMATORS: dict[str, type[PairwiseEstimator]] = {kind.__name__: kind for kind in _KINDS}
 """What `load` may build. Each of them names its arrays (`_released`)."""
 
 

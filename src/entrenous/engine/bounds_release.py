@@ -20,7 +20,7 @@ by up to ten times. Chosen, with the two numbers below and those of `histogram_f
 diabetes, german, debrecen, breast_cancer and a part of ijcnn1 with ranges 1 to 100 times too wide."""
 _WINDOW = 3.0
 """Half-width of the next round's window, in standard deviations."""
-_HALF_WIDTH = 3.0
+HALF_WIDTH = 3.0
 """Half-width of the box that is found, in standard deviations."""
 
 
@@ -58,7 +58,7 @@ class BoundsRelease:
             centre, spread = read_histograms(seen, len(X), sd)
             window = (np.maximum(centre - _WINDOW * spread, -1.0), np.minimum(centre + _WINDOW * spread, 1.0))
         # No clipped row is farther from the centre than the farther end of its range.
-        half_width = np.minimum(_HALF_WIDTH * spread, 1.0 + np.abs(centre))
+        half_width = np.minimum(HALF_WIDTH * spread, 1.0 + np.abs(centre))
         low[varies] = origin + unit * (centre - half_width)
         high[varies] = origin + unit * (centre + half_width)
         return FeatureBounds(tuple(low.tolist()), tuple(high.tolist()), clipping_radius(unit.size), within.names)
@@ -70,4 +70,4 @@ def clipping_radius(n_features: int) -> float:
     Shorter than most rows on purpose. It draws them towards the centre, which costs some signal, and a shorter radius
     is less noise on everything that follows.
     """
-    return (1.0 + math.sqrt(n_features)) / 2.0 / _HALF_WIDTH
+    return (1.0 + math.sqrt(n_features)) / 2.0 / HALF_WIDTH

@@ -18,6 +18,7 @@ T = TypeVar("T")
 @cache
 def _types() -> dict[str, type]:
     from entrenous.engine.bounds_release import BoundsRelease
+    from entrenous.engine.level import LevelRelease
     from entrenous.engine.listed_pairs import ListedDescent, ListedMinimise
     from entrenous.engine.phases import Descent, Minimise, MomentRelease
     from entrenous.engine.plan import Plan
@@ -49,6 +50,7 @@ def _types() -> dict[str, type]:
         Stream,
         Streaming,
         SampledDescent,
+        LevelRelease,
         PairList,
         ListedDescent,
         ListedMinimise,

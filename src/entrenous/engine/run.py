@@ -83,8 +83,12 @@ def run(plan: Plan, X: Any, y: Any, random_state: Any) -> Fitted:
 
 def certified(plan: Plan, noise: NoiseSource) -> PrivacyCertificate | None:
     """The plan's certificate, marked and warned of if the noise can be repeated."""
-    certificate = plan.certificate()
-    if certificate is None or not noise.seeded:
+    return as_seeded_if(noise.seeded, plan.certificate())
+
+
+def as_seeded_if(seeded: bool, certificate: PrivacyCertificate | None) -> PrivacyCertificate | None:
+    """A certificate marked, and the caller warned, if the noise can be repeated."""
+    if certificate is None or not seeded:
         return certificate
     warn_of_privacy(f"In this private fit {SEEDED}")
     return certificate.as_seeded(SEEDED)

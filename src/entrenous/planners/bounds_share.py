@@ -1,4 +1,4 @@
-"""How `PrivateBounds` and the algorithm after it share one budget.
+"""How the algorithm shares one budget with what comes before it (`PrivateBounds`) and after it (an intercept).
 
 Gaussian releases compose to ``mu^2 = mu_b^2 + mu_a^2``, so a share of the budget is a share of ``mu^2`` and nothing is
 lost by splitting; pure releases add their epsilons. Where the algorithm is priced in another way (secret samples), its
@@ -8,19 +8,20 @@ budget is what the accountant leaves of the whole.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from entrenous.engine.bounds_release import ROUNDS, BoundsRelease
+from entrenous.engine.level import CLIP, LevelRelease
 from entrenous.engine.plan import Plan
 from entrenous.errors import InputError
 from entrenous.privacy.accounting import total_epsilon
 from entrenous.privacy.budget import Budget
 from entrenous.privacy.gaussian_dp import epsilon_of, mu_for
 from entrenous.privacy.mechanisms import Mechanism
-from entrenous.privacy.sensitivity import feature_histograms_sensitivity
+from entrenous.privacy.sensitivity import clipped_mean_sensitivity, feature_histograms_sensitivity
 
-_LEMMA = "Lemma 11"
+_LEMMA, _LEVEL_LEMMA = "Lemma 11", "Lemma 13"
 _SAFE = 1e-9
 """Relative step to the safe side, so that rounding in two root searches cannot add up to more than the budget."""
 _PRECISION = 1e-5
@@ -46,7 +47,7 @@ def bounds_release(share: float, budget: Budget, n_features: int) -> BoundsRelea
 
 def rest_of(budget: Budget, share: float) -> Budget:
     """What is left to an algorithm whose noise is of the same kind."""
-    if not budget.is_private:
+    if not budget.is_private or share == 0.0:
         return budget
     if budget.is_pure:
         return Budget((1.0 - share) * budget.epsilon * (1.0 - _SAFE), 0.0)
@@ -60,23 +61,33 @@ def rest_of(budget: Budget, share: float) -> Budget:
     return Budget(left, budget.delta)
 
 
-def with_bounds(release: BoundsRelease, budget: Budget, planned: Callable[[Budget], Plan]) -> Plan:
-    """The algorithm's plan on the rest of the budget, after the search for bounds."""
-    rest = rest_of(budget, release.share)
+def level_release(share: float, budget: Budget, n: int) -> LevelRelease:
+    """The release of an intercept, with noise for its share of the budget."""
+    moved = clipped_mean_sensitivity(n, CLIP)
+    if budget.is_pure:
+        mechanism = Mechanism("l2-laplace", moved, _LEVEL_LEMMA, scale=moved / (share * budget.epsilon))
+    else:
+        mu = math.sqrt(share) * mu_for(budget.epsilon, budget.delta)
+        mechanism = Mechanism("gaussian", moved, _LEVEL_LEMMA, sigma=moved / mu)
+    return LevelRelease(share, mechanism)
+
+
+def sharing(others: Sequence[Mechanism], share: float, budget: Budget, planned: Callable[[Budget], Plan]) -> Plan:
+    """The algorithm's plan on what `others` leave of the budget, with them among its mechanisms."""
+    rest = rest_of(budget, share)
     made = planned(rest)
-    if release.mechanism is None:
-        return replace(made, bounds_release=release)
-    first = release.mechanism
+    if not others:
+        return made
 
     def spent(plan: Plan) -> float:
-        return total_epsilon((first, *plan.mechanisms), budget.delta)
+        return total_epsilon((*others, *plan.mechanisms), budget.delta)
 
     def excess(log_epsilon: float) -> float:
         return math.log(spent(planned(Budget(math.exp(log_epsilon), rest.delta))) / budget.epsilon)
 
     if spent(made) > budget.epsilon or any(m.is_sampled for m in made.mechanisms):
         made = planned(Budget(math.exp(_root(excess, math.log(rest.epsilon))), rest.delta))
-    return replace(made, budget=budget, mechanisms=(first, *made.mechanisms), bounds_release=release)
+    return replace(made, budget=budget, mechanisms=(*others, *made.mechanisms))
 
 
 def _root(excess: Callable[[float], float], start: float) -> float:

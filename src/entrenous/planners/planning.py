@@ -21,7 +21,7 @@ from entrenous.parts.problem import Problem
 from entrenous.parts.surrogates import Square, Surrogate, surrogate_from
 from entrenous.parts.targets import TARGET_TASKS, checked_target_bounds, missing_target_bounds
 from entrenous.planners import Algorithm, algorithm_named, algorithms
-from entrenous.planners.bounds_share import bounds_release, rest_of, with_bounds
+from entrenous.planners.bounds_share import bounds_release, level_release, rest_of, sharing
 from entrenous.planners.registry import planner_options, unit_radius
 from entrenous.privacy.budget import Budget, budget_for
 from entrenous.privacy.noise import fresh_index_seed
@@ -46,6 +46,7 @@ def plan(
     max_iter: int | None = None,
     calibration: str = "tight",
     options: Mapping[str, Any] | None = None,
+    level_share: float = 0.0,
     index_seed: int | None = None,
 ) -> Plan:
     """Decide everything about a fit from public numbers; no data.
@@ -54,7 +55,9 @@ def plan(
     ``"error-entropy"``, ``"pointwise-classification"`` or ``"pointwise-regression"``; ``None`` is the first that the
     algorithm covers, ``"auc"`` for ``"auto"``. `target_bounds` is the public range of a regression's targets. The
     linear tasks take `domain` ``"l2-ball"`` or ``"whole-space"``; `radius` is the domain's, in internal units.
-    With ``bounds=PrivateBounds(...)`` a first release finds the bounds, and the algorithm has the rest of the budget.
+    `level_share` is the share of the budget that releases the intercept of an error-entropy regression, which pairs
+    cannot see. With ``bounds=PrivateBounds(...)`` a first release finds the bounds, and the algorithm has the rest of
+    the budget.
 
     >>> print(plan("moments", n=1000, n_features=3, epsilon=1.0, bounds=(0, 1)).mechanisms[0].kind)
     gaussian
@@ -73,7 +76,8 @@ def plan(
     budget = budget_for(epsilon, delta, n)
     features = _features(bounds, n_features, feature_names, calibration)
     share = bounds.share if isinstance(bounds, PrivateBounds) else None
-    algorithm_budget = budget if share is None else rest_of(budget, share)
+    _check_level(level_share, share or 0.0, task, calibration)
+    algorithm_budget = rest_of(budget, (share or 0.0) + level_share)
     public_classes = _public_classes(task, classes)
     public_range = _target_range(task, target_bounds, budget)
     if algorithm == "auto":
@@ -99,13 +103,21 @@ def plan(
     arguments = _planner_arguments(planner, max_iter, calibration, options)
     if "index_seed" in planner_options(planner):
         arguments["index_seed"] = fresh_index_seed() if index_seed is None else index_seed
-    if share is None:
-        made = planner(problem, budget, n, **arguments)
-    else:
+    search = level = None
+    if share is not None:
         assert features is not None
-        release = bounds_release(share, budget, int(np.count_nonzero(features.unit)))
-        made = with_bounds(release, budget, lambda rest: planner(problem, rest, n, **arguments))
-    return replace(made, features=features, classes=public_classes, target_bounds=public_range).checked()
+        search = bounds_release(share, budget, int(np.count_nonzero(features.unit)))
+    if level_share > 0.0 and budget.is_private:
+        level = level_release(level_share, budget, n)
+    others = [part.mechanism for part in (search, level) if part is not None and part.mechanism is not None]
+    taken = (share or 0.0) + level_share
+    made = sharing(others, taken, budget, lambda rest: planner(problem, rest, n, **arguments))
+    if level is not None:
+        public = {**made.public, "level": level.public()}
+        made = replace(made, phases=(*made.phases, level), public=public)
+    return replace(
+        made, features=features, bounds_release=search, classes=public_classes, target_bounds=public_range
+    ).checked()
 
 
 def choose(budget: Budget, surrogate: Surrogate | None, ridge: float, task: str = "auc") -> str:
@@ -136,6 +148,23 @@ def _features(bounds: Any, n_features: int, names: Sequence[str] | None, calibra
             "Declare bounds=(low, high) to reproduce a paper.",
         )
     return bounds.for_features(n_features, names)
+
+
+def _check_level(level_share: float, bounds_share: float, task: str, calibration: str) -> None:
+    """Errors about the share of the budget that is to release an intercept."""
+    _number("level_share", level_share, positive=False)
+    if level_share + bounds_share >= 1.0:
+        raise InputError(
+            "the algorithm needs a share of the budget of its own",
+            f"{level_share + bounds_share:g} of it taken by intercept and bounds",
+            "0.1 each is enough.",
+        )
+    if level_share > 0.0 and (task != "error-entropy" or calibration != "tight"):
+        raise AssumptionError(
+            'an intercept is released for task="error-entropy" with calibration="tight"',
+            f"task={task!r}, calibration={calibration!r}",
+            "Leave level_share=0.",
+        )
 
 
 def _task_of(algorithm: str | Callable[..., Plan]) -> str:

@@ -17,7 +17,19 @@ from entrenous.privacy.mechanisms import Mechanism
 SCHEMA = "entrenous-certificate/1"
 
 COMPOSITION = "composition"
-"""Algorithm and task of a certificate that stands for several."""
+"""Algorithm of a certificate that stands for several."""
+
+NO_PROBLEM: dict[str, Any] = {
+    "task": "none",
+    "surrogate": "none",
+    "form": "none",
+    "R": 2.0,
+    "radius": None,
+    "ridge": 0.0,
+    "c1": None,
+    "c2": None,
+}
+"""The `problem` of a certificate for releases that minimise nothing."""
 
 
 @dataclass(frozen=True)

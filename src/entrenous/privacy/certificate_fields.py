@@ -75,7 +75,7 @@ def _private_bounds(thing: Any) -> bool:
         isinstance(thing, Mapping)
         and set(thing) == {"share", "bins", "rounds"}
         and _positive(thing["share"])
-        and thing["share"] < 1
+        and thing["share"] <= 1
         and _whole(2)(thing["bins"])
         and _whole(1)(thing["rounds"])
     )
@@ -142,6 +142,7 @@ _PUBLIC: dict[str, Rule] = {
     "phases": _phases,
     "private_bounds": _private_bounds,
     "pair_list": _pair_list,
+    "level": lambda thing: isinstance(thing, Mapping) and _positive(thing.get("clip")),
     "parameter_domain": _one_of("l2-ball", "frobenius", "nuclear", "whole-space"),
 }
 """Planners may add other public numbers; these are the ones a lemma is recomputed from. Disjoint phases state

@@ -7,19 +7,8 @@ from dataclasses import replace
 
 from entrenous.errors import InputError
 from entrenous.privacy.accounting import TOLERANCE, account_name, accountant_version, confirm, total_epsilon
-from entrenous.privacy.certificate import COMPOSITION, PrivacyCertificate
+from entrenous.privacy.certificate import COMPOSITION, NO_PROBLEM, PrivacyCertificate
 from entrenous.privacy.mechanisms import Mechanism
-
-_NO_PROBLEM = {
-    "task": COMPOSITION,
-    "surrogate": "none",
-    "form": "none",
-    "R": 2.0,
-    "radius": None,
-    "ridge": 0.0,
-    "c1": None,
-    "c2": None,
-}
 
 
 def compose_certificates(
@@ -61,7 +50,7 @@ def compose_certificates(
         delta=at,
         claimed_epsilon=spent,
         n=max(part.n for part in parts),
-        problem=_NO_PROBLEM,
+        problem=NO_PROBLEM,
         mechanisms=mechanisms,
         accountant={
             "name": account_name(mechanisms),

@@ -17,7 +17,7 @@ from entrenous.parts.surrogates import surrogate_from
 from entrenous.privacy import sensitivity
 from entrenous.privacy.accounting import confirm, total_epsilon
 from entrenous.privacy.budget import ADJACENCY
-from entrenous.privacy.certificate import COMPOSITION, PrivacyCertificate, Verification
+from entrenous.privacy.certificate import COMPOSITION, NO_PROBLEM, PrivacyCertificate, Verification
 from entrenous.privacy.certificate_fields import check_fields
 from entrenous.privacy.composition import mechanisms_of
 from entrenous.privacy.mechanisms import Mechanism
@@ -26,9 +26,9 @@ from entrenous.privacy.stream_bounds import stream_sensitivity
 _RELATIVE = 1e-9
 """Rounding allowed between what is written and what is recomputed."""
 
-BOUNDS_LEMMA = "Lemma 11"
+BOUNDS_LEMMA, LEVEL_LEMMA = "Lemma 11", "Lemma 13"
 
-Recomputation = Callable[[Problem, int, Mapping[str, Any]], float]
+Recomputation = Callable[[Any, int, Mapping[str, Any]], float]
 
 
 def _need_convex(problem: Problem) -> None:
@@ -83,7 +83,7 @@ def _lemma_9(problem: Problem, n: int, public: Mapping[str, Any]) -> float:
     return sensitivity.pointwise_gradient_sensitivity(problem, n)
 
 
-def _lemma_11(problem: Problem, n: int, public: Mapping[str, Any]) -> float:
+def _histograms(problem: Problem | None, n: int, public: Mapping[str, Any]) -> float:
     return sensitivity.feature_histograms_sensitivity(_varying_features(public), norm=2)
 
 
@@ -99,6 +99,10 @@ def _lemma_12(problem: Problem, n: int, public: Mapping[str, Any]) -> float:
     return sensitivity.listed_pairs_gradient_sensitivity(problem, PairList(**public["pair_list"]).checked_for(n))
 
 
+def _lemma_13(problem: Problem, n: int, public: Mapping[str, Any]) -> float:
+    return sensitivity.clipped_mean_sensitivity(n, float(public["level"]["clip"]))
+
+
 RECOMPUTATIONS: dict[str, Recomputation] = {
     "Lemma 1": _lemma_1,
     "Lemma 2": _lemma_2,
@@ -109,8 +113,9 @@ RECOMPUTATIONS: dict[str, Recomputation] = {
     "Lemma 8": _lemma_8,
     "Lemma 9": _lemma_9,
     "Lemma 10": _streams,
-    BOUNDS_LEMMA: _lemma_11,
+    BOUNDS_LEMMA: _histograms,
     "Lemma 12": _lemma_12,
+    LEVEL_LEMMA: _lemma_13,
 }
 """Lemmas whose sensitivity follows from a certificate's numbers, the seed of the index stream included; n is what a
 release sees of the records."""
@@ -127,6 +132,8 @@ def verify(certificate: PrivacyCertificate) -> Verification:
     checks = [f"adjacency {ADJACENCY}, n = {certificate.n}"]
     if certificate.algorithm == COMPOSITION:
         return _with_epsilon(certificate, *_verified_parts(certificate, checks))
+    if certificate.problem["task"] == NO_PROBLEM["task"]:
+        return _with_epsilon(certificate, *_without_problem(certificate, checks))
     problem = problem_of(certificate)
     if problem.diameter < INTERNAL_DIAMETER:
         raise _false("R", f">= {INTERNAL_DIAMETER}", str(problem.diameter))
@@ -146,7 +153,7 @@ def verify(certificate: PrivacyCertificate) -> Verification:
             continue
         true = _recomputed(recompute, problem, certificate, mechanism)
         checks.append(f"sensitivity {true:.6g} ({mechanism.lemma}) <= {mechanism.l2_sensitivity:.6g}")
-    _check_bounds_release(certificate)
+    _check_other_releases(certificate)
     return _with_epsilon(certificate, checks, on_trust)
 
 
@@ -158,6 +165,17 @@ def _with_epsilon(certificate: PrivacyCertificate, checks: list[str], on_trust: 
     confirm(certificate.epsilon, certificate.mechanisms, certificate.delta)
     checks.append(f"epsilon {epsilon:.6g} at delta {certificate.delta:.3g}, confirmed by dp-accounting")
     return Verification(epsilon, tuple(checks), tuple(on_trust))
+
+
+def _without_problem(certificate: PrivacyCertificate, checks: list[str]) -> tuple[list[str], list[str]]:
+    """Releases that minimise nothing: only the search for bounds is known to be one."""
+    if certificate.problem != NO_PROBLEM or any(m.lemma != BOUNDS_LEMMA for m in certificate.mechanisms):
+        raise _false("problem", "the one it minimises", "none")
+    for mechanism in certificate.mechanisms:
+        true = _recomputed(_histograms, None, certificate, mechanism)
+        checks.append(f"sensitivity {true:.6g} ({mechanism.lemma}) <= {mechanism.l2_sensitivity:.6g}")
+    _check_other_releases(certificate)
+    return checks, []
 
 
 def _verified_parts(certificate: PrivacyCertificate, checks: list[str]) -> tuple[list[str], list[str]]:
@@ -198,10 +216,12 @@ def _disjoint_phases(certificate: PrivacyCertificate) -> tuple[Mapping[str, Any]
     return phases
 
 
-def _check_bounds_release(certificate: PrivacyCertificate) -> None:
-    """Raise unless bounds that were found on the rows are priced, every round of them and over all records."""
+def _check_other_releases(certificate: PrivacyCertificate) -> None:
+    """Raise unless bounds and intercept that come from the rows are priced, every round and over all records."""
     stated = certificate.public.get("private_bounds")
     priced = sum(m.count for m in certificate.mechanisms if m.lemma == BOUNDS_LEMMA and m.scope == "all")
+    if "level" in certificate.public and not any(m.lemma == LEVEL_LEMMA for m in certificate.mechanisms):
+        raise _false("intercept", "priced", "free")
     rounds = 0 if stated is None else stated["rounds"]
     if priced < rounds or ("found_bounds" in certificate.public and stated is None):
         raise _false("search for bounds", f"priced in {max(rounds, 1)} rounds over all records", f"{priced} rounds")
@@ -224,7 +244,7 @@ def _on_its_records(certificate: PrivacyCertificate, mechanism: Mechanism) -> tu
 
 
 def _recomputed(
-    recompute: Recomputation, problem: Problem, certificate: PrivacyCertificate, mechanism: Mechanism
+    recompute: Recomputation, problem: Problem | None, certificate: PrivacyCertificate, mechanism: Mechanism
 ) -> float:
     """The lemma's sensitivity; raise when it is larger than what the mechanism was calibrated to."""
     try:
@@ -242,6 +262,7 @@ def _recomputed(
         if mechanism.lemma == BOUNDS_LEMMA:
             true_l1 = sensitivity.feature_histograms_sensitivity(_varying_features(public), norm=1)
         else:
+            assert problem is not None
             # ||z||_1 <= sqrt(p) ||z||_2
             true_l1 = true * problem.dimension**0.5
         if true_l1 > mechanism.l1_sensitivity * (1.0 + _RELATIVE):

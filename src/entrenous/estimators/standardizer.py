@@ -1,0 +1,153 @@
+"""A scaler for private pipelines: centre and scale found with noise, accounted in a certificate of its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from entrenous import __version__
+from entrenous.arrays import Array
+from entrenous.engine.bounds_release import HALF_WIDTH, BoundsRelease, clipping_radius
+from entrenous.engine.run import as_seeded_if
+from entrenous.errors import InputError
+from entrenous.parts.feature_domains import FeatureBounds, missing_bounds
+from entrenous.parts.private_bounds import PrivateBounds
+from entrenous.planners.bounds_share import bounds_release
+from entrenous.privacy.accounting import TOLERANCE, account_name, accountant_version, confirm
+from entrenous.privacy.budget import Budget, budget_for
+from entrenous.privacy.certificate import NO_PROBLEM, PrivacyCertificate
+from entrenous.privacy.noise import noise_from
+
+
+class PrivateStandardizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+    """Centres and scales features by what a private search finds, for a budget of its own.
+
+    In front of a private estimator a scaler that learns from the rows, such as scikit-learn's, is a release that nobody
+    accounts for. This one releases noisy histograms (Lemma 11), and its certificate composes with the estimator's.
+    `PrivateBounds` does the same inside one fit and is simpler where there is only one.
+
+    Parameters
+    ----------
+    within : (low, high), mapping or FeatureBounds
+        Loose public ranges to search in; values outside are clipped.
+    epsilon : float or None, default=0.3
+        Privacy budget of the search. ``None`` searches without noise.
+    delta : float or None, default=None
+        ``None`` means ``1/n**2``; ``0`` asks for pure differential privacy.
+    random_state : int, Generator, RandomState or None, default=None
+        ``None`` draws secure noise.
+
+    Attributes
+    ----------
+    mean_, scale_ : arrays of shape (n_features,)
+        Centre and scale that were found; scale 0 for a public constant.
+    bounds_ : FeatureBounds
+        The box that was found, three scales to either side.
+    certificate_ : PrivacyCertificate or None
+
+    Examples
+    --------
+    Its output lies in [-3, 3], whatever the rows are, so that is what the next step declares:
+
+    >>> import entrenous as en
+    >>> from sklearn.datasets import make_classification
+    >>> from sklearn.pipeline import make_pipeline
+    >>> X, y = make_classification(3000, 4, n_redundant=0, random_state=0)
+    >>> ranking = en.AUCClassifier(epsilon=0.7, bounds=en.PrivateStandardizer.output_bounds(4))
+    >>> pipeline = make_pipeline(en.PrivateStandardizer(within=(-1000, 1000)), ranking).fit(X, y)
+    >>> both = en.compose_certificates([step.certificate_ for step in (pipeline[0], pipeline[1])])
+    >>> bool(0.7 < both.epsilon < 1.0)
+    True
+
+    """
+
+    def __init__(
+        self,
+        within: Any = None,
+        *,
+        epsilon: float | None = 0.3,
+        delta: float | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.within = within
+        self.epsilon = epsilon
+        self.delta = delta
+        self.random_state = random_state
+
+    @staticmethod
+    def output_bounds(n_features: int) -> FeatureBounds:
+        """The domain of what `transform` returns, for the next step's `bounds`; known before any row."""
+        return FeatureBounds(-HALF_WIDTH, HALF_WIDTH, clip=clipping_radius(n_features)).for_features(n_features)
+
+    def fit(self, X: Any, y: Any = None) -> PrivateStandardizer:
+        """Search centre and scale of every feature."""
+        budget = budget_for(self.epsilon, None, 2)
+        if self.within is None and budget.is_private:
+            raise missing_bounds("a private search for centre and scale")
+        X = self._checked(X, reset=True, ensure_min_samples=2)
+        budget = budget_for(self.epsilon, self.delta, len(X))
+        loose = (float(X.min()), max(float(X.max()), float(X.min()) + 1.0)) if self.within is None else self.within
+        names = getattr(self, "feature_names_in_", None)
+        within = PrivateBounds(loose).for_features(X.shape[1], names)
+        release = bounds_release(1.0, budget, int(np.count_nonzero(within.unit)))
+        noise = noise_from(self.random_state)
+        certificate = None if release.mechanism is None else _certificate(release, budget, within, len(X))
+        certificate = as_seeded_if(noise.seeded, certificate)
+        self.bounds_ = release.find(X, within, noise)
+        low, high = self.bounds_.sides()
+        self.mean_ = low / 2.0 + high / 2.0
+        self.scale_ = (high / 2.0 - low / 2.0) / HALF_WIDTH
+        self.certificate_ = (
+            None if certificate is None else certificate.stating("found_bounds", self.bounds_.describe())
+        )
+        return self
+
+    def transform(self, X: Any) -> Array:
+        """Rows clipped into the box that was found, in scales from its centre: within [-3, 3]."""
+        check_is_fitted(self)
+        X = self._checked(X, reset=False)
+        low, high = self.bounds_.sides()
+        centred = np.clip(X, low, high) - self.mean_
+        scaled = np.divide(centred, self.scale_, out=np.zeros_like(centred), where=self.scale_ > 0.0)
+        # Rounding must not leave the range that the next step was promised.
+        return np.clip(scaled, -HALF_WIDTH, HALF_WIDTH)
+
+    def _checked(self, X: Any, **checks: Any) -> Array:
+        try:
+            return validate_data(self, X, dtype=np.float64, **checks)
+        except ValueError as error:
+            if "could not convert string" not in str(error):
+                raise
+            # The original message quotes a cell, and cells are private.
+            raise InputError("features must be numbers", "text in the table", "Encode or drop these columns.") from None
+
+
+def _certificate(release: BoundsRelease, budget: Budget, within: FeatureBounds, n: int) -> PrivacyCertificate:
+    assert release.mechanism is not None
+    mechanisms = (release.mechanism,)
+    confirm(budget.epsilon, mechanisms, budget.delta)
+    return PrivacyCertificate(
+        library=f"entrenous {__version__}",
+        algorithm="private-standardizer",
+        citation="entrenous",
+        calibration="tight",
+        epsilon=budget.epsilon,
+        delta=budget.delta,
+        claimed_epsilon=budget.epsilon,
+        n=n,
+        problem=NO_PROBLEM,
+        mechanisms=mechanisms,
+        accountant={
+            "name": account_name(mechanisms),
+            "version": f"dp-accounting {accountant_version()}",
+            "tolerance": TOLERANCE,
+        },
+        public={
+            "n_features": len(within.sides()[0]),
+            "domain": within.describe(),
+            "private_bounds": release.public(),
+        },
+    )
