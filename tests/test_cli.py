@@ -247,3 +247,12 @@ def test_help_does_not_wait_for_heavy_imports():
     )
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert shown.stdout == "[]\n"
+
+
+def test_predict_says_when_a_model_does_not_score_rows(folder):
+    frame = pd.read_csv(folder / "table.csv")
+    learner = en.MahalanobisLearner(bounds=(-5, 5)).fit(frame[NAMES], frame["outcome"])
+    refused = run("predict", en.save(learner, folder / "metric"), folder / "table.csv", "--out", folder / "scores.csv")
+    assert refused.exit_code == 2
+    assert "MahalanobisLearner" in refused.output
+    assert not (folder / "scores.csv").exists()
