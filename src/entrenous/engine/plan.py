@@ -126,7 +126,7 @@ class Plan:
             public=_as_json(
                 {
                     "n_features": self.n_features,
-                    "domain": None if self.features is None else self.features.describe(),
+                    "domain": None if self.features is None else self.features.public_numbers(),
                     "classes": self.classes,
                     "parameter_domain": self.problem.domain.name,
                     **({} if self.index_seed is None else {"index_seed": self.index_seed}),
