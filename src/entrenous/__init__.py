@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from entrenous.engine.progress import progress_bar
     from entrenous.errors import AssumptionError, EntrenousError, InputError, PrivacyError, PrivacyWarning
     from entrenous.estimators.auc import AUCClassifier
+    from entrenous.estimators.one_hot import OneHot
+    from entrenous.estimators.pipelines import check_pipeline
     from entrenous.parts.feature_domains import FeatureBall, FeatureBounds
     from entrenous.persistence import load, save
     from entrenous.planners import Algorithm, algorithms
@@ -30,11 +32,13 @@ _HOMES = {
     "FeatureBall": "entrenous.parts.feature_domains",
     "FeatureBounds": "entrenous.parts.feature_domains",
     "InputError": "entrenous.errors",
+    "OneHot": "entrenous.estimators.one_hot",
     "Plan": "entrenous.engine.plan",
     "PrivacyCertificate": "entrenous.privacy.certificate",
     "PrivacyError": "entrenous.errors",
     "PrivacyWarning": "entrenous.errors",
     "algorithms": "entrenous.planners",
+    "check_pipeline": "entrenous.estimators.pipelines",
     "load": "entrenous.persistence",
     "plan": "entrenous.planners.planning",
     "progress_bar": "entrenous.engine.progress",
@@ -49,12 +53,14 @@ __all__ = [
     "FeatureBall",
     "FeatureBounds",
     "InputError",
+    "OneHot",
     "Plan",
     "PrivacyCertificate",
     "PrivacyError",
     "PrivacyWarning",
     "__version__",
     "algorithms",
+    "check_pipeline",
     "datasets",
     "load",
     "plan",

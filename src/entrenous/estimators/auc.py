@@ -111,8 +111,10 @@ class AUCClassifier(ClassifierMixin, PairwiseEstimator):
         self.random_state = random_state
         self.options = options
 
-    def fit(self, X: Any, y: Any) -> AUCClassifier:
-        """Plan from public numbers, then run once over the rows."""
+    def fit(self, X: Any, y: Any, **unsupported: Any) -> AUCClassifier:
+        """Plan from public numbers, then run once over the rows; `sample_weight` is refused, with the reason."""
+        # Not a named parameter: scikit-learn takes that as a promise to support weights.
+        self._refuse_weights(unsupported)
         self._need_bounds()
         X, y = self._checked(X, y, ensure_min_samples=2)
         classes = self._public_classes(y)

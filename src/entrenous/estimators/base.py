@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,7 +16,8 @@ from entrenous.arrays import AnyArray, Array
 from entrenous.engine.online import OnlineRun, same_beginning
 from entrenous.engine.plan import Plan
 from entrenous.engine.run import Fitted
-from entrenous.errors import InputError
+from entrenous.errors import InputError, PrivacyError, PrivacyWarning
+from entrenous.estimators.pipelines import warning_about_pipeline
 from entrenous.parts.feature_domains import missing_bounds
 from entrenous.planners import algorithm_named
 from entrenous.planners.planning import plan
@@ -64,6 +68,10 @@ class PairwiseEstimator(BaseEstimator):
         """One plan, one run over all rows."""
         self._online = None
         made = self._plan_for(len(X), fresh_index_seed(self.random_state), arguments)
+        leak = warning_about_pipeline(self) if self._is_private else None
+        if leak is not None:
+            warnings.warn(leak, PrivacyWarning, stacklevel=3)
+            made = replace(made, warnings=(*made.warnings, leak))
         fitted = made.run(X, y, random_state=self.random_state)
         self._keep(fitted)
         return fitted
@@ -111,8 +119,29 @@ class PairwiseEstimator(BaseEstimator):
             "entrenous.algorithms() lists those that are online."
         )
 
+    def _refuse_weights(self, given: Mapping[str, Any]) -> None:
+        """Weights have an answer of their own; anything else that `fit` does not know is a mistake in the call."""
+        others = [name for name in given if name != "sample_weight"]
+        if others:
+            raise TypeError(f"fit() got an unexpected keyword argument {others[0]!r}")
+        if given.get("sample_weight") is None:
+            return
+        if self._is_private:
+            raise PrivacyError(
+                "a private fit counts every record once: the sensitivity bounds what one record can do, and a weight "
+                "would multiply it",
+                "sample_weight",
+                "Leave it out; to weight classes, choose the threshold on decision_function afterwards.",
+            )
+        raise InputError(
+            "pairs have no weights here",
+            "sample_weight",
+            "Leave it out: AUC does not depend on how many records each class has. Repeat rows to count them twice.",
+        )
+
     def _checked(self, X: Any, y: Any, **checks: Any) -> tuple[Array, AnyArray]:
         """Numbers for features, one label per row; scikit-learn's checks without its quotes from the table."""
+        table = X
         try:
             X, y = validate_data(self, X, y, dtype=np.float64, **checks)
         except ValueError as error:
@@ -120,7 +149,19 @@ class PairwiseEstimator(BaseEstimator):
                 raise
             # The original message quotes a cell, and cells are private.
             raise InputError("features must be numbers", "text in the table", "Encode or drop these columns.") from None
+        self._need_names(table)
         return X, y
+
+    def _need_names(self, table: Any) -> None:
+        """An error where a table has names that this scikit-learn cannot read: bounds by name would go astray."""
+        names = getattr(table, "column_names", None) or getattr(table, "columns", None)
+        named = names is not None and all(isinstance(name, str) for name in names)
+        if named and not hasattr(self, "feature_names_in_"):
+            raise InputError(
+                "the columns' names must be readable by scikit-learn",
+                f"a {type(table).__module__}.{type(table).__qualname__}",
+                "Pass X.to_pandas(), or use a newer scikit-learn.",
+            )
 
     def _new_rows(self, X: Any) -> Array:
         """Rows to apply the fitted model to."""
