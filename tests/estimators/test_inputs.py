@@ -108,14 +108,25 @@ def test_names_that_cannot_be_read_are_an_error():
         fit(Table(), Y)
 
 
+WITHOUT = """
+import sys
+
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name in ("pandas", "polars", "pyarrow", "matplotlib"):
+            raise ModuleNotFoundError(name)
+
+sys.meta_path.insert(0, Absent())
+import numpy as np
+import entrenous as en
+
+rng = np.random.default_rng(0)
+en.AUCClassifier(bounds=(-1, 1)).fit(rng.normal(size=(50, 2)), rng.integers(0, 2, 50))
+en.OneHot({0: (0, 1)}).fit_transform(np.zeros((3, 1)))
+print(en.FeatureBounds.from_dictionary([{"name": "age", "min": 0, "max": 120}]).describe())
+"""
+
+
 def test_none_of_these_libraries_is_needed():
-    code = (
-        "import sys; sys.modules.update(dict.fromkeys(['pandas', 'polars', 'pyarrow', 'matplotlib']));"
-        "import numpy as np, entrenous as en; rng = np.random.default_rng(0);"
-        "en.AUCClassifier(bounds=(-1, 1)).fit(rng.normal(size=(50, 2)), rng.integers(0, 2, 50));"
-        "en.OneHot({0: (0, 1)}).fit_transform(np.zeros((3, 1)));"
-        "en.FeatureBounds.from_dictionary([{'name': 'age', 'min': 0, 'max': 120}]).describe();"
-        "print('done')"
-    )
-    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert shown.stdout == "done\n"
+    shown = subprocess.run([sys.executable, "-c", WITHOUT], capture_output=True, text=True, check=True)
+    assert "age" in shown.stdout
