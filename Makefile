@@ -47,3 +47,8 @@ clean:
 figures: $(VENV)/.demo
 	$(BIN)/entrenous demo --out docs/demo --splits 50
 	$(BIN)/python benchmarks/compare_algorithms.py
+
+# Attacks on real releases of every private algorithm, more of them and longer than in the suite.
+.PHONY: audit
+audit: $(VENV)/.demo
+	PYTHONPATH=tests $(BIN)/python -m audit

@@ -18,11 +18,14 @@ if TYPE_CHECKING:
     from entrenous.estimators.auc import AUCClassifier
     from entrenous.estimators.one_hot import OneHot
     from entrenous.estimators.pipelines import check_pipeline
+    from entrenous.estimators.pointwise import PointwiseClassifier, PointwiseRegressor
     from entrenous.parts.feature_domains import FeatureBall, FeatureBounds
+    from entrenous.parts.private_bounds import PrivateBounds
     from entrenous.persistence import load, save
     from entrenous.planners import Algorithm, algorithms
     from entrenous.planners.planning import plan
     from entrenous.privacy.certificate import PrivacyCertificate
+    from entrenous.privacy.composition import compose_certificates
 
 _HOMES = {
     "AUCClassifier": "entrenous.estimators.auc",
@@ -34,11 +37,15 @@ _HOMES = {
     "InputError": "entrenous.errors",
     "OneHot": "entrenous.estimators.one_hot",
     "Plan": "entrenous.engine.plan",
+    "PointwiseClassifier": "entrenous.estimators.pointwise",
+    "PointwiseRegressor": "entrenous.estimators.pointwise",
     "PrivacyCertificate": "entrenous.privacy.certificate",
     "PrivacyError": "entrenous.errors",
     "PrivacyWarning": "entrenous.errors",
+    "PrivateBounds": "entrenous.parts.private_bounds",
     "algorithms": "entrenous.planners",
     "check_pipeline": "entrenous.estimators.pipelines",
+    "compose_certificates": "entrenous.privacy.composition",
     "load": "entrenous.persistence",
     "plan": "entrenous.planners.planning",
     "progress_bar": "entrenous.engine.progress",
@@ -55,12 +62,16 @@ __all__ = [
     "InputError",
     "OneHot",
     "Plan",
+    "PointwiseClassifier",
+    "PointwiseRegressor",
     "PrivacyCertificate",
     "PrivacyError",
     "PrivacyWarning",
+    "PrivateBounds",
     "__version__",
     "algorithms",
     "check_pipeline",
+    "compose_certificates",
     "datasets",
     "load",
     "plan",

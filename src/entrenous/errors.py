@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
+
 
 class EntrenousError(ValueError):
     """Base of every error this library raises on purpose."""
@@ -30,3 +33,11 @@ class AssumptionError(EntrenousError):
 
 class PrivacyWarning(UserWarning):
     """The run is allowed, but its guarantee is weaker than it looks."""
+
+
+def warn_of_privacy(message: str) -> None:
+    """A `PrivacyWarning` that points at the caller's line, however deep in the library it arises."""
+    frame, level = sys._getframe(), 1
+    while frame.f_back is not None and str(frame.f_globals.get("__name__", "")).startswith("entrenous."):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, PrivacyWarning, stacklevel=level)

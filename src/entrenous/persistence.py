@@ -22,6 +22,7 @@ from entrenous.engine.codec import decode, encode
 from entrenous.engine.plan import Plan
 from entrenous.errors import EntrenousError, InputError
 from entrenous.estimators.auc import AUCClassifier
+from entrenous.parts.feature_domains import FeatureDomain
 from entrenous.privacy.certificate import PrivacyCertificate
 
 _MAGIC = b"entrenous-model/1\n"
@@ -54,6 +55,7 @@ def save(estimator: AUCClassifier, path: str | Path) -> Path:
         "library": __version__,
         "parameters": encode(parameters),
         "plan": encode(estimator.plan_),
+        "bounds": encode(estimator.bounds_),
         "certificate": None if certificate is None else certificate.to_dict(),
         "classes": encode(estimator.classes_),
         "n_iter": int(estimator.n_iter_),
@@ -72,6 +74,11 @@ def load(path: str | Path) -> AUCClassifier:
     try:
         estimator = _ESTIMATORS[header["estimator"]](**decode(header["parameters"], dict))
         estimator.plan_ = decode(header["plan"], Plan)
+        # Files from before bounds could be found have only the declared ones.
+        stored_bounds = header.get("bounds")
+        estimator.bounds_ = estimator.plan_.features
+        if stored_bounds is not None:
+            estimator.bounds_ = decode(stored_bounds, FeatureDomain)  # type: ignore[type-abstract]
         estimator.n_features_in_ = estimator.plan_.n_features
         estimator.n_iter_ = int(header["n_iter"])
         estimator.classes_ = np.asarray(decode(header["classes"], tuple))

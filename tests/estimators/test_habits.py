@@ -170,7 +170,11 @@ def test_weights_are_refused_with_the_reason(monkeypatch):
     weights = np.ones(len(Y))
     with pytest.raises(en.PrivacyError, match="counts every record once"):
         en.AUCClassifier(bounds=BOUNDS).fit(FRAME, Y, sample_weight=weights)
-    with pytest.raises(en.InputError, match="pairs have no weights"):
+    with pytest.raises(en.PrivacyError, match="counts every record once"):
+        en.PointwiseClassifier(bounds=BOUNDS).fit(FRAME, Y, sample_weight=weights)
+    with pytest.raises(en.PrivacyError, match="counts every record once"):
+        en.PointwiseRegressor(bounds=BOUNDS, target_bounds=(0, 1)).fit(FRAME, Y, sample_weight=weights)
+    with pytest.raises(en.InputError, match="every record counts once"):
         en.AUCClassifier(None).fit(FRAME, Y, sample_weight=weights)
     with pytest.raises(TypeError, match="unexpected keyword argument 'weights'"):
         en.AUCClassifier(None).fit(FRAME, Y, weights=weights)

@@ -117,3 +117,12 @@ def test_the_private_model_ranks():
     with pytest.warns(en.PrivacyWarning):
         clf = en.AUCClassifier(1.0, algorithm="offpairstrc", ridge=0.1, bounds=BALL, random_state=0).fit(X, y)
     assert clf.score(X, y) > 0.9
+
+
+@pytest.mark.parametrize("calibration", ["tight", "paper"])
+def test_the_surrogate_must_be_smooth_on_the_margins_of_the_form(calibration):
+    """In the label-difference form margins are twice as long, and reach the steep foot of the q-norm hinge."""
+    ask = {"n": 20, "n_features": 2, "epsilon": 1.0, "ridge": 0.5, "surrogate": "q-norm-hinge(q=1.2)", "radius": 0.4}
+    assert en.plan("offpairstrc", **ask).problem.pair_smoothness < math.inf
+    with pytest.raises(en.AssumptionError, match="smooth"):
+        en.plan("offpairstrc", **ask, calibration=calibration, options={"form": "label-difference"})

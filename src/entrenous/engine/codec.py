@@ -17,6 +17,7 @@ T = TypeVar("T")
 
 @cache
 def _types() -> dict[str, type]:
+    from entrenous.engine.bounds_release import BoundsRelease
     from entrenous.engine.phases import Descent, Minimise, MomentRelease
     from entrenous.engine.plan import Plan
     from entrenous.engine.saddle import SaddlePoint
@@ -25,6 +26,7 @@ def _types() -> dict[str, type]:
     from entrenous.parts.feature_domains import FeatureBall, FeatureBounds
     from entrenous.parts.parameter_domains import PARAMETER_DOMAINS
     from entrenous.parts.pointwise import POINT_SCORES
+    from entrenous.parts.private_bounds import PrivateBounds
     from entrenous.parts.problem import Problem
     from entrenous.parts.scores import SCORES
     from entrenous.parts.streams import Stream
@@ -47,6 +49,8 @@ def _types() -> dict[str, type]:
         SampledDescent,
         FeatureBounds,
         FeatureBall,
+        PrivateBounds,
+        BoundsRelease,
     ]
     kinds += [*SURROGATES.values(), *SCORES.values(), *POINT_SCORES.values(), *PARAMETER_DOMAINS.values()]
     return {kind.__name__: kind for kind in kinds}

@@ -113,3 +113,17 @@ def in_user_units(
     if features is not None:
         coef, intercept = features.to_user(coef, intercept)
     return (coef, intercept) if targets is None else targets.to_user(coef, intercept)
+
+
+def noise_in_user_units(
+    plan: Plan, features: FeatureDomain | None, targets: TargetRange | None, released: Released
+) -> Array:
+    """Sd that the noise alone gives each coefficient, before projection; of a metric's matrix in internal units."""
+    noise = released.noise
+    if noise is None:
+        noise = np.full(released.w.shape, plan.noise_per_coefficient)
+    if plan.task == "metric":
+        return noise
+    if features is not None:
+        noise = features.to_user(noise, 0.0)[0]
+    return noise if targets is None else targets.to_user(noise, 0.0)[0]

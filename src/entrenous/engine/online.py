@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from entrenous.engine.labels import Means, in_user_units, read_labels
+from entrenous.engine.labels import Means, in_user_units, noise_in_user_units, read_labels
 from entrenous.engine.phases import Fold, OnlinePhase
 from entrenous.engine.plan import Plan
 from entrenous.engine.run import Fitted, certified, checked_rows
@@ -31,8 +31,14 @@ class OnlineRun:
             )
         if plan.features is None:
             raise missing_bounds("a fit on records that come one by one")
+        if plan.bounds_release is not None:
+            raise AssumptionError(
+                "PrivateBounds has to see all records before the first step",
+                "a fit on records that come one by one",
+                "Declare bounds=(low, high).",
+            )
         self._plan, self._phase, self._noise = plan, phase, noise_from(random_state)
-        self._certificate = certified(plan, self._noise, stacklevel=5)
+        self._certificate = certified(plan, self._noise)
         self._fold: Fold | None = phase.begin(plan.problem, plan.problem.start())
         self._means = None if plan.is_private else Means(plan.n_features)
         self._targets: TargetRange | None = None
@@ -75,7 +81,8 @@ class OnlineRun:
             seen = max(2, self.seen)
             phase = self._phase.up_to(seen)
             so_far = replace(plan, n=seen, phases=(phase,), public=phase.described)
-        return Fitted(coef, intercept, released.w, released.steps, so_far, self._certificate)
+        noise = noise_in_user_units(so_far, plan.features, self._targets, released)
+        return Fitted(coef, intercept, released.w, released.steps, so_far, self._certificate, noise, plan.features)
 
 
 def same_beginning(plan: Plan, longer: Plan) -> bool:

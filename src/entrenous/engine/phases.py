@@ -15,7 +15,10 @@ from entrenous.engine.moments import ClassMoments, ranking_from_moments
 from entrenous.engine.progress import Progress
 from entrenous.parts.problem import Problem
 from entrenous.privacy.mechanisms import Mechanism
-from entrenous.privacy.noise import NoiseSource
+from entrenous.privacy.noise import NoiseSource, SeededNoise
+
+BOOTSTRAP = 64
+"""Draws behind the noise that `moments` states for its coefficients: their sd is known to about a tenth."""
 
 
 class Released(NamedTuple):
@@ -24,6 +27,8 @@ class Released(NamedTuple):
     w: Array
     intercept: float | None
     steps: int
+    noise: Array | None = None
+    """Sd of the noise in each coefficient where the phase knows better than `noise_per_coefficient`."""
 
 
 @dataclass(frozen=True)
@@ -162,10 +167,14 @@ class Descent(Phase):
             if t >= self.average_from:
                 total = total + w
             progress(t, self.total_steps)
-        released = total / (self.total_steps - self.average_from + 1)
-        if self.output_noise is not None:
-            released = problem.domain.project(released + noise_for(self.output_noise, problem, noise))
+        released = self.release(problem, total / (self.total_steps - self.average_from + 1), noise)
         return Released(released, None, self.total_steps)
+
+    def release(self, problem: Problem, w: Array, noise: NoiseSource) -> Array:
+        """A result as it leaves the phase: with the output noise and projected, or as it is where there is none."""
+        if self.output_noise is None:
+            return w
+        return problem.domain.project(w + noise_for(self.output_noise, problem, noise))
 
 
 @dataclass(frozen=True)
@@ -192,19 +201,38 @@ class MomentRelease(Phase):
     def run(
         self, problem: Problem, X: Array, y: AnyArray, w: Array, noise: NoiseSource, progress: Progress
     ) -> Released:
-        moments = ClassMoments.of(X, y)
+        moments = self.release(ClassMoments.of(X, y), noise)
+        w, intercept = self._solved(problem, moments)
+        progress(1, 1)
+        return Released(w, intercept, 1, self._spread(problem, moments))
+
+    def _solved(self, problem: Problem, moments: ClassMoments) -> tuple[Array, float]:
         noise_in_moments = 0.0
         if self.mechanism is not None:
             assert self.mechanism.sigma is not None
-            flat = moments.weighted(self.weights)
-            flat = flat + self.mechanism.draw(noise, flat.size)
-            moments = ClassMoments.from_weighted(flat, self.weights, len(X), problem.n_features)
             noise_in_moments = self.mechanism.sigma / self.weights[2]
-        w, intercept = ranking_from_moments(
+        return ranking_from_moments(
             moments, ridge=problem.ridge, noise_in_moments=noise_in_moments, shrinkage=self.shrinkage
         )
-        progress(1, 1)
-        return Released(w, intercept, 1)
+
+    def _spread(self, problem: Problem, released: ClassMoments) -> Array:
+        """Sd of each coefficient when noise like the release's is put on what was released: a parametric bootstrap.
+
+        It reads nothing but the release and public numbers, and its own draws are no secret.
+        """
+        if self.mechanism is None:
+            return np.zeros(problem.n_features)
+        again = SeededNoise(np.random.default_rng(0))
+        draws = [self._solved(problem, self.release(released, again))[0] for _ in range(BOOTSTRAP)]
+        return np.std(draws, axis=0)
+
+    def release(self, moments: ClassMoments, noise: NoiseSource) -> ClassMoments:
+        """The moments as they leave the phase: with the mechanism's noise, or as they are where there is none."""
+        if self.mechanism is None:
+            return moments
+        flat = moments.weighted(self.weights)
+        flat = flat + self.mechanism.draw(noise, flat.size)
+        return ClassMoments.from_weighted(flat, self.weights, moments.n, moments.sums.shape[1])
 
 
 @dataclass(frozen=True)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 import math
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from entrenous import __version__
+from entrenous.engine.bounds_release import BoundsRelease
 from entrenous.engine.codec import decode, encode
 from entrenous.engine.phases import Phase
 from entrenous.engine.run import Fitted, run
-from entrenous.errors import InputError, PrivacyWarning
+from entrenous.errors import InputError, warn_of_privacy
 from entrenous.parts.feature_domains import FeatureDomain
 from entrenous.parts.problem import Problem
 from entrenous.privacy.accounting import TOLERANCE, account_name, accountant_version, confirm, total_epsilon
@@ -45,6 +45,9 @@ class Plan:
     index_seed: int | None = None
     """Seed of the index stream (`parts.indices`) where the plan draws one. It says nothing about the noise."""
     features: FeatureDomain | None = None
+    """Public domain of the rows; with `bounds_release` the loose one to search in."""
+    bounds_release: BoundsRelease | None = None
+    """What happens before the phases where the bounds are to be found; its mechanism is the first of `mechanisms`."""
     classes: tuple[Any, ...] | None = None
     target_bounds: tuple[float, float] | None = None
     """Public range of the targets of a regression: they are clipped into it and mapped to [-1, 1]."""
@@ -99,7 +102,7 @@ class Plan:
             f"{self.algorithm} with its paper's noise really spends epsilon={spent:.4g}, more than the "
             f'{self.budget.epsilon:.4g} asked for. Use calibration="tight".'
         )
-        warnings.warn(message, PrivacyWarning, stacklevel=3)
+        warn_of_privacy(message)
         return replace(self, warnings=(*self.warnings, message))
 
     def certificate(self) -> PrivacyCertificate | None:
@@ -129,8 +132,9 @@ class Plan:
                     "domain": None if self.features is None else self.features.public_numbers(),
                     "classes": self.classes,
                     "parameter_domain": self.problem.domain.name,
-                    **({} if self.index_seed is None else {"index_seed": self.index_seed}),
+                    **({} if self.bounds_release is None else {"private_bounds": self.bounds_release.public()}),
                     **({} if self.target_bounds is None else {"target_bounds": self.target_bounds}),
+                    **({} if self.index_seed is None else {"index_seed": self.index_seed}),
                     **self.public,
                 }
             ),
@@ -168,6 +172,8 @@ class Plan:
             f"{self.problem.domain.radius:g}, ridge {self.problem.ridge:g}",
             f"  work        {self.steps} steps, {self.pair_gradients:,} pair gradients",
         ]
+        if self.bounds_release is not None:
+            lines.append(f"  bounds      found within loose ranges, for {self.bounds_release.share:.0%} of the budget")
         lines += [
             f"  mechanism   {m.count} x {m.kind}: sensitivity {m.l2_sensitivity:.6g} ({m.lemma}), "
             f"noise {m.sigma or m.scale:.6g}"

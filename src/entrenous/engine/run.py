@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from entrenous.arrays import AnyArray, Array
-from entrenous.engine.labels import Means, in_user_units, read_labels
+from entrenous.engine.labels import Means, in_user_units, noise_in_user_units, read_labels
 from entrenous.engine.phases import Released
 from entrenous.engine.progress import current_listener
-from entrenous.errors import InputError, PrivacyWarning
-from entrenous.parts.feature_domains import FeatureBounds, missing_bounds
+from entrenous.errors import InputError, warn_of_privacy
+from entrenous.parts.feature_domains import FeatureBounds, FeatureDomain, missing_bounds
 from entrenous.parts.indices import permutation
 from entrenous.privacy.certificate import PrivacyCertificate
 from entrenous.privacy.noise import NoiseSource, noise_from
@@ -39,6 +38,10 @@ class Fitted:
     steps: int
     plan: Plan
     certificate: PrivacyCertificate | None
+    noise: Array
+    """Sd that the privacy noise alone gives each entry of `coef`, before projection (a metric's in internal units)."""
+    bounds: FeatureDomain | None = None
+    """The domain the rows were clipped into: declared, or found with `PrivateBounds`; ``None``: they were not."""
 
 
 def run(plan: Plan, X: Any, y: Any, random_state: Any) -> Fitted:
@@ -51,8 +54,14 @@ def run(plan: Plan, X: Any, y: Any, random_state: Any) -> Fitted:
         )
     labels, targets = read_labels(plan, y, len(rows))
     noise = noise_from(random_state)
-    certificate = certified(plan, noise, stacklevel=4)
+    certificate = certified(plan, noise)
     features = plan.features
+    if plan.bounds_release is not None:
+        assert isinstance(features, FeatureBounds)
+        features = plan.bounds_release.find(rows, features, noise)
+        if certificate is not None:
+            # Released, so public from here on.
+            certificate = certificate.stating("found_bounds", features.public_numbers())
     if features is None and any(phase.unit_rows for phase in plan.phases):
         # Only a fit without privacy gets here: it may take the box from the rows.
         features = FeatureBounds(tuple(rows.min(axis=0).tolist()), tuple(rows.max(axis=0).tolist()))
@@ -68,15 +77,16 @@ def run(plan: Plan, X: Any, y: Any, random_state: Any) -> Fitted:
         means = Means(plan.n_features)
         means.feed(internal, labels, plan.task)
     coef, intercept = in_user_units(plan, features, targets, released, means)
-    return Fitted(coef, intercept, released.w, steps, plan, certificate)
+    spread = noise_in_user_units(plan, features, targets, released)
+    return Fitted(coef, intercept, released.w, steps, plan, certificate, spread, features)
 
 
-def certified(plan: Plan, noise: NoiseSource, stacklevel: int) -> PrivacyCertificate | None:
+def certified(plan: Plan, noise: NoiseSource) -> PrivacyCertificate | None:
     """The plan's certificate, marked and warned of if the noise can be repeated."""
     certificate = plan.certificate()
     if certificate is None or not noise.seeded:
         return certificate
-    warnings.warn(f"In this private fit {SEEDED}", PrivacyWarning, stacklevel=stacklevel)
+    warn_of_privacy(f"In this private fit {SEEDED}")
     return certificate.as_seeded(SEEDED)
 
 

@@ -47,10 +47,7 @@ class Streaming(OnlinePhase):
         return self.stream.pair_gradients()
 
     def noise_per_coefficient(self, problem: Problem, n: int) -> float:
-        if self.output_noise is None:
-            return 0.0
-        turn = self.stream.steps + self.stream.warmup if self.every_iterate else 1
-        return self.output_noise.rms(problem.dimension) / turn
+        return 0.0 if self.output_noise is None else self.output_noise.rms(problem.dimension) / self._divisor()
 
     @property
     def in_order(self) -> bool:
@@ -88,13 +85,17 @@ class Streaming(OnlinePhase):
         return StreamRun(ridged, stream, points, self.anchor_ridge * points[-1], buffer)
 
     def finish(self, problem: Problem, fold: Fold, noise: NoiseSource) -> Released:
-        released = fold.result()
-        if self.output_noise is not None:
-            # Every iterate is released in units of t w_t, so the noise of w_t is divided by its own t.
-            turn = fold.done + self.stream.warmup if self.every_iterate else 1
-            released = released + noise_for(self.output_noise, problem, noise) / turn
-            released = problem.domain.project(released)
-        return Released(released, None, fold.done)
+        return Released(self.release(problem, fold.result(), noise, fold.done), None, fold.done)
+
+    def release(self, problem: Problem, w: Array, noise: NoiseSource, step: int | None = None) -> Array:
+        """The result of a step (the last) as it leaves the phase: with noise and projected; as it is without noise."""
+        if self.output_noise is None:
+            return w
+        return problem.domain.project(w + noise_for(self.output_noise, problem, noise) / self._divisor(step))
+
+    def _divisor(self, step: int | None = None) -> int:
+        """Every iterate is released in units of t w_t, so the noise of w_t is divided by its own t."""
+        return (self.steps if step is None else step) + self.stream.warmup if self.every_iterate else 1
 
 
 def public_points(problem: Problem, seed: int, phase: int, count: int) -> list[Array]:

@@ -9,17 +9,16 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import roc_auc_score
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 from entrenous.arrays import AnyArray, Array
 from entrenous.engine.plan import Plan
 from entrenous.engine.run import Fitted
-from entrenous.errors import InputError
 from entrenous.estimators.base import PairwiseEstimator
+from entrenous.estimators.classes import PublicClasses
 from entrenous.parts.surrogates import Surrogate
 
 
-class AUCClassifier(ClassifierMixin, PairwiseEstimator):
+class AUCClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
     """A linear score that ranks events above non-events, learnt from pairs, privately.
 
     Parameters
@@ -33,9 +32,10 @@ class AUCClassifier(ClassifierMixin, PairwiseEstimator):
         from public numbers only.
     surrogate : str, Surrogate or None, default=None
         Loss of a pair; ``None`` is the algorithm's own.
-    bounds : (low, high), mapping, FeatureBounds or FeatureBall
-        Public domain of the features, required for a private fit: rows outside are clipped into it. A fit without
-        privacy needs none; given some, it uses the same clipping and units.
+    bounds : (low, high), mapping, FeatureBounds, FeatureBall or PrivateBounds
+        Public domain of the features, required for a private fit: rows outside are clipped into it. `PrivateBounds`
+        finds a tight one inside loose ranges for a share of the budget. A fit without privacy needs none; given some,
+        it uses the same clipping and units.
     classes : (other, event) or None, default=None
         Public labels. ``None`` means ``(0, 1)`` for a private fit, and the labels found in `y` without privacy.
     radius : float or None, default=None
@@ -56,7 +56,12 @@ class AUCClassifier(ClassifierMixin, PairwiseEstimator):
     coef_ : array of shape (1, n_features)
     intercept_ : array of shape (1,)
         A private fit pays for a threshold only with ``moments``; the others put it at the centre of the domain.
+    coef_noise_ : array of shape (1, n_features)
+        Standard deviation that the privacy noise alone gives each coefficient, before any projection; 0 without
+        privacy. From public numbers, for ``moments`` from what was released.
     classes_ : array of shape (2,)
+    bounds_ : FeatureBounds, FeatureBall or None
+        The domain that rows were clipped into: as declared, or as `PrivateBounds` found it.
     plan_ : Plan
         What ran, with which noise.
     certificate_ : PrivacyCertificate or None
@@ -147,6 +152,7 @@ class AUCClassifier(ClassifierMixin, PairwiseEstimator):
         self.classes_ = np.asarray(classes)
         self.coef_ = fitted.coef[None, :]
         self.intercept_ = np.array([fitted.intercept])
+        self.coef_noise_ = fitted.noise[None, :]
 
     def decision_function(self, X: Any) -> Array:
         """The score of each row: larger means more likely an event."""
@@ -164,34 +170,6 @@ class AUCClassifier(ClassifierMixin, PairwiseEstimator):
         """AUC on these rows. On private rows this is a release that no certificate covers."""
         scores = self.decision_function(X)
         return float(roc_auc_score(np.asarray(y) == self.classes_[1], scores))
-
-    def _declared_classes(self, classes: Sequence[Any] | None) -> tuple[Any, ...]:
-        """The classes of an online fit, which cannot be found in rows that have not come yet."""
-        said = [tuple(c) for c in (classes, self.classes, getattr(self, "classes_", None)) if c is not None]
-        if not said and not self._is_private:
-            raise InputError(
-                "the first partial_fit needs the classes", "classes=None", "Pass partial_fit(X, y, classes=(0, 1))."
-            )
-        if any(other != said[0] for other in said):
-            raise InputError(f"the classes stay {said[-1]}", str(said[0]), "Start a new estimator for other classes.")
-        return said[0] if said else (0, 1)
-
-    def _public_classes(self, y: AnyArray) -> tuple[Any, ...]:
-        check_classification_targets(y)
-        if self.classes is not None:
-            return tuple(self.classes)
-        if self._is_private:
-            return (0, 1)
-        found = np.unique(y)
-        if len(found) > 2:
-            raise InputError(
-                "Only binary classification is supported: y needs two classes",
-                f"{len(found)} classes ({type_of_target(y)})",
-                "Use one label against the rest.",
-            )
-        if len(found) < 2:
-            raise InputError("a ranking needs two classes in y", "1 class", "Check the labels and how rows were split.")
-        return tuple(found.tolist())
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

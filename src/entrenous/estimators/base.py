@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
+from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from entrenous.arrays import AnyArray, Array
 from entrenous.engine.online import OnlineRun, same_beginning
 from entrenous.engine.plan import Plan
 from entrenous.engine.run import Fitted
-from entrenous.errors import InputError, PrivacyError, PrivacyWarning
+from entrenous.errors import InputError, PrivacyError, warn_of_privacy
 from entrenous.estimators.pipelines import warning_about_pipeline
-from entrenous.parts.feature_domains import missing_bounds
+from entrenous.parts.feature_domains import FeatureDomain, missing_bounds
 from entrenous.planners import algorithm_named
 from entrenous.planners.planning import plan
 from entrenous.privacy.budget import budget_for
 from entrenous.privacy.certificate import PrivacyCertificate
 from entrenous.privacy.noise import fresh_index_seed
+from entrenous.privacy.notebook_card import notebook_card, plain_card
 
 OPEN_END = 10**12
 """Records that an online fit without privacy is planned for when nobody says how many will come."""
@@ -40,6 +42,7 @@ class PairwiseEstimator(BaseEstimator):
     plan_: Plan
     certificate_: PrivacyCertificate | None
     n_iter_: int
+    bounds_: FeatureDomain | None
     _online: OnlineRun | None
 
     @property
@@ -70,7 +73,7 @@ class PairwiseEstimator(BaseEstimator):
         made = self._plan_for(len(X), fresh_index_seed(self.random_state), arguments)
         leak = warning_about_pipeline(self) if self._is_private else None
         if leak is not None:
-            warnings.warn(leak, PrivacyWarning, stacklevel=3)
+            warn_of_privacy(leak)
             made = replace(made, warnings=(*made.warnings, leak))
         fitted = made.run(X, y, random_state=self.random_state)
         self._keep(fitted)
@@ -107,6 +110,7 @@ class PairwiseEstimator(BaseEstimator):
 
     def _keep(self, fitted: Fitted) -> None:
         self.n_iter_ = fitted.steps
+        self.bounds_ = fitted.bounds
         self.plan_ = fitted.plan
         self.certificate_ = fitted.certificate
 
@@ -131,12 +135,10 @@ class PairwiseEstimator(BaseEstimator):
                 "a private fit counts every record once: the sensitivity bounds what one record can do, and a weight "
                 "would multiply it",
                 "sample_weight",
-                "Leave it out; to weight classes, choose the threshold on decision_function afterwards.",
+                "Leave it out; classes are weighted by the threshold one chooses afterwards.",
             )
         raise InputError(
-            "pairs have no weights here",
-            "sample_weight",
-            "Leave it out: AUC does not depend on how many records each class has. Repeat rows to count them twice.",
+            "every record counts once", "sample_weight", "Leave it out, or repeat rows to count them more."
         )
 
     def _checked(self, X: Any, y: Any, **checks: Any) -> tuple[Array, AnyArray]:
@@ -172,6 +174,32 @@ class PairwiseEstimator(BaseEstimator):
             )
         check_is_fitted(self, "plan_")
         return validate_data(self, X, dtype=np.float64, reset=False)
+
+    def _privacy(self) -> str:
+        """What the fit spent, or would spend."""
+        certificate = getattr(self, "certificate_", None)
+        if certificate is not None:
+            noise = ", seeded" if certificate.seeded else ""
+            return f"private: epsilon = {certificate.epsilon:.4g}, delta = {certificate.delta:.3g}{noise}"
+        try:
+            asked = f"epsilon = {self.epsilon:g}, not fitted yet" if self._is_private else ""
+        except InputError:
+            return f"epsilon = {self.epsilon!r} is no budget"
+        return f"private: {asked}" if asked else "not private: epsilon = None"
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        return f"{super().__repr__(N_CHAR_MAX)}  # {self._privacy()}"
+
+    def _repr_html_inner(self) -> str:
+        certificate = getattr(self, "certificate_", None)
+        card = plain_card(self._privacy()) if certificate is None else notebook_card(certificate)
+        return str(estimator_html_repr(self)) + card
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        shown = {"text/plain": repr(self)}
+        if get_config()["display"] == "diagram":
+            shown["text/html"] = self._repr_html_inner()
+        return shown
 
     def __getstate__(self) -> dict[str, Any]:
         # Rows and iterates that no noise covers stay in this process.

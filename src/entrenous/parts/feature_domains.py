@@ -271,6 +271,11 @@ class FeatureBounds(FeatureDomain):
         low, high = (np.broadcast_to(side, len(names)) for side in self._checked_sides())
         return FeatureBounds(tuple(low[order].tolist()), tuple(high[order].tolist()), self.clip, tuple(names))
 
+    def sides(self) -> tuple[Array, Array]:
+        """Lower and upper ends, one per range."""
+        low, high = np.broadcast_arrays(*self._checked_sides())
+        return low.copy(), high.copy()
+
     @property
     def origin(self) -> Array:
         low, high = self._checked_sides()
@@ -363,7 +368,8 @@ def feature_domain_from(bounds: Any, n_features: int, names: Sequence[str] | Non
     elif not isinstance(bounds, FeatureDomain):
         if isinstance(bounds, str) or not isinstance(bounds, Sequence) or len(bounds) != 2:
             raise InputError(
-                "bounds must be (low, high), a mapping from feature name to (low, high), FeatureBounds or FeatureBall",
+                "bounds must be (low, high), a mapping from feature name to (low, high), FeatureBounds, FeatureBall "
+                "or PrivateBounds",
                 repr(bounds),
                 "Scalars or one number per feature: bounds=(0, 100) or bounds=([0, 40], [120, 250]).",
             )
@@ -389,6 +395,7 @@ def missing_bounds(what: str) -> PrivacyError:
         "bounds=None",
         'Declare what is known before looking at the data, e.g. bounds={"age": (0, 120), "bmi": (10, 70)}, '
         "bounds=(low, high) with scalars or arrays, or bounds=entrenous.FeatureBall(radius). "
+        "If only loose ranges are known: bounds=entrenous.PrivateBounds(within=(low, high)). "
         "Rows outside are clipped. Never use X.min() and X.max(): they are private. "
         "For a fit without privacy set epsilon=None.",
     )

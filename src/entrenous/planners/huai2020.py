@@ -9,16 +9,15 @@ exceeds n in the published experiments, so that no record is ever used: a warnin
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import replace
 
 from entrenous.engine.plan import Plan
 from entrenous.engine.streaming import Streaming
-from entrenous.errors import InputError, PrivacyWarning
+from entrenous.errors import InputError, warn_of_privacy
 from entrenous.parts.problem import Form, Problem
 from entrenous.parts.streams import Stream
 from entrenous.planners.assumptions import (
-    need_bounded_slopes,
+    need_bounded_domain,
     need_convex,
     need_gaussian,
     need_smooth,
@@ -199,10 +198,12 @@ def _prepared(
     name: str, problem: Problem, n: int, calibration: str, form: Form | None, warmup: int | None
 ) -> tuple[Problem, int, tuple[str, ...]]:
     """The problem in its form, the number of warm-up points, and what has to be said about them."""
+    # The form first: it stretches the margins, and a surrogate can be smooth on the shorter ones only.
+    problem = in_papers_form(problem, calibration, form)
     need_convex(name, problem)
     need_smooth(name, problem, "dp-sgd-output or noisy-gd")
-    need_bounded_slopes(name, problem)
-    problem = in_papers_form(problem, calibration, form)
+    # The warm-up's random points are drawn from the domain.
+    need_bounded_domain(name, problem)
     if warmup is not None and (isinstance(warmup, bool) or not isinstance(warmup, int) or warmup < 1):
         raise InputError("warmup must be an int >= 1", repr(warmup), f"{LEAST_WARMUP} is the least the paper allows.")
     if calibration == "tight":
@@ -216,7 +217,7 @@ def _prepared(
         f"{name} as printed starts with T1 = {points} random points, but there are only n = {n} records: no record is "
         'used and the model is random. Cap it with options={"warmup": 7}.'
     )
-    warnings.warn(caution, PrivacyWarning, stacklevel=5)
+    warn_of_privacy(caution)
     return problem, n, (caution,)
 
 

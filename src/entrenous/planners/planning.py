@@ -9,15 +9,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from entrenous.engine.plan import Plan
 from entrenous.errors import AssumptionError, InputError
-from entrenous.parts.feature_domains import feature_domain_from
+from entrenous.parts.feature_domains import FeatureDomain, feature_domain_from
 from entrenous.parts.parameter_domains import PARAMETER_DOMAINS, ParameterDomain, WholeSpace
 from entrenous.parts.pointwise import PointScore, score_of
+from entrenous.parts.private_bounds import PrivateBounds
 from entrenous.parts.problem import Problem
 from entrenous.parts.surrogates import Square, Surrogate, surrogate_from
 from entrenous.parts.targets import TARGET_TASKS, checked_target_bounds, missing_target_bounds
 from entrenous.planners import Algorithm, algorithm_named, algorithms
+from entrenous.planners.bounds_share import bounds_release, rest_of, with_bounds
 from entrenous.planners.registry import planner_options, unit_radius
 from entrenous.privacy.budget import Budget, budget_for
 from entrenous.privacy.noise import fresh_index_seed
@@ -50,6 +54,7 @@ def plan(
     ``"error-entropy"``, ``"pointwise-classification"`` or ``"pointwise-regression"``; ``None`` is the first that the
     algorithm covers, ``"auc"`` for ``"auto"``. `target_bounds` is the public range of a regression's targets. The
     linear tasks take `domain` ``"l2-ball"`` or ``"whole-space"``; `radius` is the domain's, in internal units.
+    With ``bounds=PrivateBounds(...)`` a first release finds the bounds, and the algorithm has the rest of the budget.
 
     >>> print(plan("moments", n=1000, n_features=3, epsilon=1.0, bounds=(0, 1)).mechanisms[0].kind)
     gaussian
@@ -66,7 +71,9 @@ def plan(
     _number("ridge", ridge, positive=False)
     wanted = None if surrogate is None else surrogate_from(surrogate)
     budget = budget_for(epsilon, delta, n)
-    features = None if bounds is None else feature_domain_from(bounds, n_features, feature_names)
+    features = _features(bounds, n_features, feature_names, calibration)
+    share = bounds.share if isinstance(bounds, PrivateBounds) else None
+    algorithm_budget = budget if share is None else rest_of(budget, share)
     public_classes = _public_classes(task, classes)
     public_range = _target_range(task, target_bounds, budget)
     if algorithm == "auto":
@@ -85,14 +92,19 @@ def plan(
     problem = Problem(
         score,
         wanted or surrogate_from("welsch" if task == "error-entropy" else usual),
-        _parameter_domain(task, domain, radius, rule(budget, n, score.dimension(n_features))),
+        _parameter_domain(task, domain, radius, rule(algorithm_budget, n, score.dimension(n_features))),
         n_features=n_features,
         ridge=float(ridge),
     )
     arguments = _planner_arguments(planner, max_iter, calibration, options)
     if "index_seed" in planner_options(planner):
         arguments["index_seed"] = fresh_index_seed() if index_seed is None else index_seed
-    made = planner(problem, budget, n, **arguments)
+    if share is None:
+        made = planner(problem, budget, n, **arguments)
+    else:
+        assert features is not None
+        release = bounds_release(share, budget, int(np.count_nonzero(features.unit)))
+        made = with_bounds(release, budget, lambda rest: planner(problem, rest, n, **arguments))
     return replace(made, features=features, classes=public_classes, target_bounds=public_range).checked()
 
 
@@ -109,6 +121,21 @@ def choose(budget: Budget, surrogate: Surrogate | None, ridge: float, task: str 
             )
         return "dpgdsc"
     return "moments" if task == "auc" and (surrogate is None or isinstance(surrogate, Square)) else "noisy-gd"
+
+
+def _features(bounds: Any, n_features: int, names: Sequence[str] | None, calibration: str) -> FeatureDomain | None:
+    """The declared domain; for `PrivateBounds` the loose one to search in."""
+    if bounds is None:
+        return None
+    if not isinstance(bounds, PrivateBounds):
+        return feature_domain_from(bounds, n_features, names)
+    if calibration != "tight":
+        raise AssumptionError(
+            'PrivateBounds needs calibration="tight": no paper prints noise for a part of the budget',
+            f"calibration={calibration!r}",
+            "Declare bounds=(low, high) to reproduce a paper.",
+        )
+    return bounds.for_features(n_features, names)
 
 
 def _task_of(algorithm: str | Callable[..., Plan]) -> str:

@@ -7,7 +7,7 @@ import numbers
 
 from entrenous.engine.plan import Plan
 from entrenous.engine.streaming import Streaming
-from entrenous.errors import InputError
+from entrenous.errors import AssumptionError, InputError
 from entrenous.parts.problem import Problem
 from entrenous.parts.streams import Stream
 from entrenous.planners.assumptions import need_bounded_slopes, need_convex
@@ -25,6 +25,12 @@ def largest_step(problem: Problem) -> float:
 def step_from(step_size: float | None, default: float) -> float:
     """The user's step size, or the planner's."""
     if step_size is None:
+        if not default < math.inf:
+            raise AssumptionError(
+                "steps that are a share of the domain need a bounded one",
+                "radius=inf",
+                "Set radius=1.0, or options={'step_size': ...}.",
+            )
         return default
     if isinstance(step_size, bool) or not isinstance(step_size, numbers.Real) or not 0.0 < float(step_size) < math.inf:
         raise InputError("step_size must be a positive number", repr(step_size), "None lets the algorithm choose.")

@@ -17,8 +17,9 @@ from entrenous.engine.plan import Plan
 from entrenous.engine.sampled import SampledDescent
 from entrenous.errors import AssumptionError, InputError
 from entrenous.parts.problem import Form, Problem
-from entrenous.planners.assumptions import need_bounded_slopes, need_gaussian, steps_from
+from entrenous.planners.assumptions import need_bounded_domain, need_bounded_slopes, need_gaussian, steps_from
 from entrenous.planners.registry import Algorithm, register, unit_radius
+from entrenous.planners.streams import step_from
 from entrenous.privacy.budget import Budget
 from entrenous.privacy.mechanisms import WITHOUT_REPLACEMENT, Mechanism, Sampling, calibrated
 from entrenous.privacy.sensitivity import (
@@ -99,14 +100,15 @@ def dpsgd_pairwise(
     calibration: str = "tight",
     form: Form | None = None,
     batch: int | None = None,
+    step_size: float | None = None,
     low_noise: bool = False,
 ) -> Plan:
     """Algorithm 2: every step one uniformly random pair, Gaussian noise on its gradient, average of ``w_1..w_T``.
 
     The pair pays in whichever order puts the event first: a sample of 2 of n records, sensitivity ``D_pair`` (Lemma 1).
     ``batch=m`` takes the mean over the ``m(m-1)`` ordered pairs of m records instead (Lemma 2 with m for n); that is
-    another normalisation: for ranking ``batch=2`` has half the gradient and half the sensitivity of the one pair. Steps:
-    n, and up to n^2 for surrogates of Hoelder exponent below 1/2 such as the hinge (at most 5,000,000 unless as
+    another normalisation: for ranking ``batch=2`` has half the gradient and sensitivity of the one pair. Steps: n, and
+    up to n^2 for surrogates of Hoelder exponent below 1/2 such as the hinge (at most 5,000,000 unless as
     printed); step size ``B/(G sqrt(n))`` or less, at most ``min(2/L, 1)`` where smooth. ``low_noise`` is for data that
     some parameter ranks perfectly. Cost: T pair gradients. Convex surrogates; approximate privacy only.
 
@@ -131,6 +133,7 @@ def dpsgd_pairwise(
         lemma="Lemma 1" if batch is None else "Lemma 2",
         sample=sample,
         batch=batch,
+        step_size=step_size,
         max_iter=max_iter,
         calibration=calibration,
         low_noise=low_noise,
@@ -145,6 +148,7 @@ def dpsgd_pointwise(
     max_iter: int | None = None,
     calibration: str = "tight",
     batch: int | None = None,
+    step_size: float | None = None,
     low_noise: bool = False,
 ) -> Plan:
     """Algorithm 1: every step one random record, Gaussian noise on its gradient, average of ``w_1..w_T``.
@@ -170,6 +174,7 @@ def dpsgd_pointwise(
         lemma="Lemma 9",
         sample=sample,
         batch=batch,
+        step_size=step_size,
         max_iter=max_iter,
         calibration=calibration,
         low_noise=low_noise,
@@ -187,6 +192,7 @@ def _plan(
     lemma: str,
     sample: int,
     batch: int | None,
+    step_size: float | None,
     max_iter: int | None,
     calibration: str,
     low_noise: bool,
@@ -200,13 +206,16 @@ def _plan(
     need_bounded_slopes(name, problem)
     if budget.is_private:
         need_gaussian(name, budget)
-    step_size, steps = schedule(problem, budget, n, low_noise=low_noise)
+    natural, steps = schedule(problem, budget, n, low_noise=low_noise)
     steps = steps_from(max_iter, steps if calibration == "paper" else min(steps, MOST_STEPS))
     pairwise = printed is PAIRWISE
-    phase = SampledDescent(pairwise, steps, step_size, batch)
+    phase = SampledDescent(pairwise, steps, natural, batch)
     smoothness = problem.ordered_smoothness + phase.ridge_of(problem)
     if math.isfinite(smoothness):
-        step_size = min(step_size, 2.0 / smoothness if smoothness > 0.0 else 1.0, 1.0)
+        natural = min(natural, 2.0 / smoothness if smoothness > 0.0 else 1.0, 1.0)
+    else:
+        need_bounded_domain(name, problem)
+    size = step_from(step_size, natural)
     noise = None
     beta: dict[str, float] = {}
     if budget.is_private:
@@ -230,10 +239,10 @@ def _plan(
         problem,
         budget,
         n,
-        phases=(SampledDescent(pairwise, steps, step_size, batch, noise),),
+        phases=(SampledDescent(pairwise, steps, size, batch, noise),),
         mechanisms=() if noise is None else (noise,),
         calibration=calibration if budget.is_private else "tight",
-        public={"steps": steps, "step_size": step_size, "batch": batch, **beta},
+        public={"steps": steps, "step_size": size, "batch": batch, **beta},
     )
 
 

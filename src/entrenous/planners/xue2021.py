@@ -81,6 +81,7 @@ def dpgdsc(
     need_smooth("dpgdsc", problem, "dpgdc2 or noisy-gd")
     if not budget.is_private:
         return non_private_twin("dpgdsc", CITATION, problem, n, max_iter)
+    need_bounded_slopes("dpgdsc", problem)
     alpha = problem.strong_convexity
     # The paper knows the smoothness of one ordered pair; over all pairs it is smaller, so the steps can be longer.
     smoothness = (problem.ordered_smoothness if calibration == "paper" else problem.full_smoothness(n)) + problem.ridge

@@ -15,7 +15,14 @@ from entrenous.engine.streaming import Streaming
 from entrenous.errors import AssumptionError, InputError
 from entrenous.parts.problem import Problem
 from entrenous.parts.streams import Stream
-from entrenous.planners.assumptions import need_bounded_slopes, need_convex, need_gaussian, need_smooth, steps_from
+from entrenous.planners.assumptions import (
+    need_bounded_domain,
+    need_bounded_slopes,
+    need_convex,
+    need_gaussian,
+    need_smooth,
+    steps_from,
+)
 from entrenous.planners.registry import Algorithm, register, unit_radius
 from entrenous.planners.streams import largest_step, step_from, streaming_plan
 from entrenous.privacy.budget import Budget
@@ -187,7 +194,7 @@ def _localized_regularised(
     name: str, problem: Problem, budget: Budget, n: int, index_seed: int, steps_of: Callable[[int], int]
 ) -> Plan:
     need_convex(name, problem)
-    need_bounded_slopes(name, problem)
+    need_bounded_domain(name, problem)
     by_noise = math.inf
     if budget.is_private:
         p = problem.dimension

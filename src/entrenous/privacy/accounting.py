@@ -70,7 +70,9 @@ def account_name(mechanisms: Sequence[Mechanism]) -> str:
     """How these mechanisms are priced, for the certificate."""
     if any(m.is_sampled for m in mechanisms):
         return "Renyi DP of sampling without replacement"
-    return "Gaussian DP, exact" if all(m.is_gaussian for m in mechanisms) else "pure epsilon, summed"
+    if any(m.is_gaussian for m in mechanisms):
+        return "Gaussian DP, exact" if all(m.is_gaussian for m in mechanisms) else "privacy loss distribution"
+    return "pure epsilon, summed"
 
 
 def accountant_version() -> str:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 import numbers
-import warnings
 from dataclasses import dataclass
 
-from entrenous.errors import InputError, PrivacyWarning
+from entrenous.errors import InputError, warn_of_privacy
 
 ADJACENCY = "replace-one"
 """Two data sets are neighbours when they have the same n and differ in one record, features and label."""
@@ -65,10 +64,8 @@ def budget_for(epsilon: float | None, delta: float | None, n: int) -> Budget:
             "None means 1/n**2; 0 asks for pure differential privacy.",
         )
     if delta >= 1.0 / n:
-        warnings.warn(
+        warn_of_privacy(
             f"delta={delta:g} is not below 1/n={1.0 / n:g}: a mechanism that publishes one whole record at random "
             "would meet it. Use delta=None (1/n**2).",
-            PrivacyWarning,
-            stacklevel=3,
         )
     return Budget(float(epsilon), float(delta))

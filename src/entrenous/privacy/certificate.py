@@ -16,6 +16,9 @@ from entrenous.privacy.mechanisms import Mechanism
 
 SCHEMA = "entrenous-certificate/1"
 
+COMPOSITION = "composition"
+"""Algorithm and task of a certificate that stands for several."""
+
 
 @dataclass(frozen=True)
 class PrivacyCertificate:
@@ -93,11 +96,20 @@ class PrivacyCertificate:
         """The same certificate for a run whose noise can be repeated by whoever knows the seed."""
         return replace(self, seeded=True, warnings=(*self.warnings, warning))
 
+    def stating(self, name: str, released: Mapping[str, Any]) -> PrivacyCertificate:
+        """The same certificate with one more public entry: something that a mechanism of it released."""
+        return replace(self, public={**self.public, name: json.loads(json.dumps(released))})
+
     def verify(self) -> Verification:
         """Recompute epsilon and every closed-form sensitivity; raise `PrivacyError` when the truth is worse."""
         from entrenous.privacy.verification import verify
 
         return verify(self)
+
+    def _repr_html_(self) -> str:
+        from entrenous.privacy.notebook_card import notebook_card
+
+        return notebook_card(self)
 
     def __str__(self) -> str:
         lines = [

@@ -65,6 +65,17 @@ def _phase(thing: Any) -> bool:
     )
 
 
+def _private_bounds(thing: Any) -> bool:
+    return (
+        isinstance(thing, Mapping)
+        and set(thing) == {"share", "bins", "rounds"}
+        and _positive(thing["share"])
+        and thing["share"] < 1
+        and _whole(2)(thing["bins"])
+        and _whole(1)(thing["rounds"])
+    )
+
+
 def _list_of_text(thing: Any) -> bool:
     return isinstance(thing, list | tuple) and all(isinstance(line, str) for line in thing)
 
@@ -124,6 +135,7 @@ _PUBLIC: dict[str, Rule] = {
     "average_from": _whole(0),
     "weights": _three_positive,
     "phases": _phases,
+    "private_bounds": _private_bounds,
     "parameter_domain": _one_of("l2-ball", "frobenius", "nuclear", "whole-space"),
 }
 """Planners may add other public numbers; these are the ones a lemma is recomputed from. Disjoint phases state

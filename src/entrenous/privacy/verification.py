@@ -16,13 +16,16 @@ from entrenous.parts.surrogates import surrogate_from
 from entrenous.privacy import sensitivity
 from entrenous.privacy.accounting import confirm, total_epsilon
 from entrenous.privacy.budget import ADJACENCY
-from entrenous.privacy.certificate import PrivacyCertificate, Verification
+from entrenous.privacy.certificate import COMPOSITION, PrivacyCertificate, Verification
 from entrenous.privacy.certificate_fields import check_fields
+from entrenous.privacy.composition import mechanisms_of
 from entrenous.privacy.mechanisms import Mechanism
 from entrenous.privacy.stream_bounds import stream_sensitivity
 
 _RELATIVE = 1e-9
 """Rounding allowed between what is written and what is recomputed."""
+
+BOUNDS_LEMMA = "Lemma 11"
 
 Recomputation = Callable[[Problem, int, Mapping[str, Any]], float]
 
@@ -79,6 +82,18 @@ def _lemma_9(problem: Problem, n: int, public: Mapping[str, Any]) -> float:
     return sensitivity.pointwise_gradient_sensitivity(problem, n)
 
 
+def _lemma_11(problem: Problem, n: int, public: Mapping[str, Any]) -> float:
+    return sensitivity.feature_histograms_sensitivity(_varying_features(public), norm=2)
+
+
+def _varying_features(public: Mapping[str, Any]) -> int:
+    """How many features the stated domain does not hold constant."""
+    low, high = public["domain"]["low"], public["domain"]["high"]
+    if len(low) != public["n_features"]:
+        raise ValueError("the loose ranges of all features")
+    return sum(a < b for a, b in zip(low, high, strict=True))
+
+
 RECOMPUTATIONS: dict[str, Recomputation] = {
     "Lemma 1": _lemma_1,
     "Lemma 2": _lemma_2,
@@ -89,6 +104,7 @@ RECOMPUTATIONS: dict[str, Recomputation] = {
     "Lemma 8": _lemma_8,
     "Lemma 9": _lemma_9,
     "Lemma 10": _streams,
+    BOUNDS_LEMMA: _lemma_11,
 }
 """Lemmas whose sensitivity follows from a certificate's numbers, the seed of the index stream included; n is what a
 release sees of the records."""
@@ -103,6 +119,8 @@ def verify(certificate: PrivacyCertificate) -> Verification:
     if certificate.adjacency != ADJACENCY:
         raise _false("adjacency", ADJACENCY, certificate.adjacency)
     checks = [f"adjacency {ADJACENCY}, n = {certificate.n}"]
+    if certificate.algorithm == COMPOSITION:
+        return _with_epsilon(certificate, *_verified_parts(certificate, checks))
     problem = problem_of(certificate)
     if problem.diameter < INTERNAL_DIAMETER:
         raise _false("R", f">= {INTERNAL_DIAMETER}", str(problem.diameter))
@@ -122,12 +140,40 @@ def verify(certificate: PrivacyCertificate) -> Verification:
             continue
         true = _recomputed(recompute, problem, certificate, mechanism)
         checks.append(f"sensitivity {true:.6g} ({mechanism.lemma}) <= {mechanism.l2_sensitivity:.6g}")
+    _check_bounds_release(certificate)
+    return _with_epsilon(certificate, checks, on_trust)
+
+
+def _with_epsilon(certificate: PrivacyCertificate, checks: list[str], on_trust: list[str]) -> Verification:
+    """The mechanisms hold what they say; now what they cost together."""
     epsilon = total_epsilon(certificate.mechanisms, certificate.delta)
     if epsilon > certificate.epsilon * (1.0 + _RELATIVE):
         raise _false("epsilon", f">= {epsilon:.9g}", f"{certificate.epsilon:.9g}")
     confirm(certificate.epsilon, certificate.mechanisms, certificate.delta)
     checks.append(f"epsilon {epsilon:.6g} at delta {certificate.delta:.3g}, confirmed by dp-accounting")
     return Verification(epsilon, tuple(checks), tuple(on_trust))
+
+
+def _verified_parts(certificate: PrivacyCertificate, checks: list[str]) -> tuple[list[str], list[str]]:
+    """Every part of a composition verified; raise unless its mechanisms are theirs."""
+    try:
+        parts = [PrivacyCertificate.from_dict(stated) for stated in certificate.public["parts"]]
+    except (KeyError, TypeError) as error:
+        raise PrivacyError(
+            "a composition needs the certificates it is made of", str(error), "Do not rely on it."
+        ) from error
+    if not parts or max(part.n for part in parts) > certificate.n:
+        raise _false("n", "that of its largest part", str(certificate.n))
+    if any(part.seeded for part in parts) and not certificate.seeded:
+        raise _false("noise", "seeded, as that of a part is", "secure")
+    on_trust: list[str] = []
+    for number, part in enumerate(parts, start=1):
+        found = verify(part)
+        checks += [f"part {number} ({part.algorithm}): {check}" for check in found.checks]
+        on_trust += [f"part {number} ({part.algorithm}): {claim}" for claim in found.on_trust]
+    if mechanisms_of(parts) != certificate.mechanisms:
+        raise _false("list of mechanisms", "that of its parts", "another")
+    return checks, on_trust
 
 
 def _disjoint_phases(certificate: PrivacyCertificate) -> tuple[Mapping[str, Any], ...]:
@@ -144,6 +190,15 @@ def _disjoint_phases(certificate: PrivacyCertificate) -> tuple[Mapping[str, Any]
     if phases and priced != expected:
         raise _false("list of priced phases", ", ".join(sorted(expected)), ", ".join(sorted(priced)) or "none")
     return phases
+
+
+def _check_bounds_release(certificate: PrivacyCertificate) -> None:
+    """Raise unless bounds that were found on the rows are priced, every round of them and over all records."""
+    stated = certificate.public.get("private_bounds")
+    priced = sum(m.count for m in certificate.mechanisms if m.lemma == BOUNDS_LEMMA and m.scope == "all")
+    rounds = 0 if stated is None else stated["rounds"]
+    if priced < rounds or ("found_bounds" in certificate.public and stated is None):
+        raise _false("search for bounds", f"priced in {max(rounds, 1)} rounds over all records", f"{priced} rounds")
 
 
 def _on_its_records(certificate: PrivacyCertificate, mechanism: Mechanism) -> tuple[int, Mapping[str, Any]]:
@@ -178,8 +233,11 @@ def _recomputed(
     if mechanism.lemma in _PER_STEP and mechanism.count < public.get("steps", 1):
         raise _false("count", f">= {public['steps']}, one noisy gradient per step", str(mechanism.count))
     if mechanism.l1_sensitivity is not None:
-        # ||z||_1 <= sqrt(p) ||z||_2
-        true_l1 = true * problem.dimension**0.5
+        if mechanism.lemma == BOUNDS_LEMMA:
+            true_l1 = sensitivity.feature_histograms_sensitivity(_varying_features(public), norm=1)
+        else:
+            # ||z||_1 <= sqrt(p) ||z||_2
+            true_l1 = true * problem.dimension**0.5
         if true_l1 > mechanism.l1_sensitivity * (1.0 + _RELATIVE):
             raise _false("l1 sensitivity", f">= {true_l1:.9g}", f"{mechanism.l1_sensitivity:.9g}")
     return true

@@ -1,0 +1,228 @@
+"""DP-SGD on single records, for comparison with pairs and for what needs probabilities or predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.utils.metaestimators import available_if
+
+from entrenous.arrays import AnyArray, Array
+from entrenous.engine.plan import Plan
+from entrenous.estimators.base import PairwiseEstimator
+from entrenous.estimators.classes import PublicClasses
+from entrenous.parts.surrogates import Surrogate, surrogate_from
+
+
+class PointwiseClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
+    """A linear classifier from single records by private SGD (Wang et al. 2024, Algorithm 1).
+
+    Parameters
+    ----------
+    epsilon : float or None, default=1.0
+        Privacy budget. ``None`` (or ``inf``) fits without privacy.
+    delta : float or None, default=None
+        ``None`` means ``1/n**2``. There is no pure version.
+    algorithm : str or callable, default="dpsgd-pointwise"
+        A name from `entrenous.algorithms` that covers the task, or a planner.
+    surrogate : str, Surrogate or None, default=None
+        Loss of a record; ``None`` is logistic.
+    bounds : (low, high), mapping, FeatureBounds or FeatureBall
+        Public domain of the features, required for a private fit: rows outside are clipped into it.
+    classes : (other, event) or None, default=None
+        Public labels. ``None`` means ``(0, 1)`` for a private fit, and the labels found in `y` without privacy.
+    radius : float or None, default=None
+        Radius of the parameter ball in internal units; ``None`` is the algorithm's own.
+    ridge : float, default=0.0
+        Strength of ``ridge/2 ||w||^2``, in internal units.
+    max_iter : int or None, default=None
+        Steps; ``None`` lets the plan choose.
+    calibration : {"tight", "paper"}, default="tight"
+        ``"paper"`` prints the paper's noise, for reproduction: the certificate states what it really gives.
+    random_state : int, Generator, RandomState or None, default=None
+        ``None`` draws secure noise. Anything else is repeatable, so not private against whoever knows it.
+    options : mapping or None, default=None
+        Further arguments of the planner: ``{"batch": 500, "step_size": 0.1}`` learns faster than the theorem's steps.
+
+    Attributes
+    ----------
+    coef_ : array of shape (1, n_features)
+    intercept_ : array of shape (1,)
+        Part of the parameter, so covered by the same noise.
+    classes_ : array of shape (2,)
+    coef_noise_, plan_, certificate_, n_iter_
+        As for `AUCClassifier`.
+
+    Notes
+    -----
+    The certificate covers what `fit` stores; `score` and ``cross_val_score`` on private rows are releases outside it,
+    and every refit spends the budget again.
+
+    Examples
+    --------
+    >>> import entrenous as en
+    >>> from sklearn.datasets import make_classification
+    >>> X, y = make_classification(5000, 5, random_state=0)
+    >>> clf = en.PointwiseClassifier(epsilon=2.0, bounds=(-5, 5), options={"batch": 500}, max_iter=200).fit(X, y)
+    >>> clf.plan_.algorithm, bool(clf.score(X, y) > 0.7), clf.predict_proba(X[:2]).shape
+    ('dpsgd-pointwise', True, (2, 2))
+
+    """
+
+    _task = "pointwise-classification"
+
+    def __init__(
+        self,
+        epsilon: float | None = 1.0,
+        delta: float | None = None,
+        *,
+        algorithm: str | Callable[..., Plan] = "dpsgd-pointwise",
+        surrogate: str | Surrogate | None = None,
+        bounds: Any = None,
+        classes: Sequence[Any] | None = None,
+        radius: float | None = None,
+        ridge: float = 0.0,
+        max_iter: int | None = None,
+        calibration: str = "tight",
+        random_state: Any = None,
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.algorithm = algorithm
+        self.surrogate = surrogate
+        self.bounds = bounds
+        self.classes = classes
+        self.radius = radius
+        self.ridge = ridge
+        self.max_iter = max_iter
+        self.calibration = calibration
+        self.random_state = random_state
+        self.options = options
+
+    def fit(self, X: Any, y: Any, **unsupported: Any) -> PointwiseClassifier:
+        """Plan from public numbers, then run once over the rows; `sample_weight` is refused, with the reason."""
+        self._refuse_weights(unsupported)
+        self._need_bounds()
+        X, y = self._checked(X, y, ensure_min_samples=2)
+        classes = self._public_classes(y)
+        fitted = self._run(X, y, {"classes": classes})
+        self.classes_ = np.asarray(classes)
+        self.coef_ = fitted.coef[None, :]
+        self.intercept_ = np.array([fitted.intercept])
+        self.coef_noise_ = fitted.noise[None, :]
+        return self
+
+    def decision_function(self, X: Any) -> Array:
+        """The score of each row: positive means the second class."""
+        scores: Array = self._new_rows(X) @ self.coef_[0] + self.intercept_[0]
+        return scores
+
+    def predict(self, X: Any) -> AnyArray:
+        """The second class where `decision_function` is positive."""
+        positive = self.decision_function(X) > 0.0
+        labels: AnyArray = self.classes_[positive.astype(int)]
+        return labels
+
+    def _has_probabilities(self) -> bool:
+        return self.surrogate is None or surrogate_from(self.surrogate).name == "logistic"
+
+    @available_if(lambda self: self._has_probabilities())  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Array:
+        """What the logistic surrogate says about each class; the noise makes it no calibrated probability."""
+        event = expit(self.decision_function(X))
+        return np.column_stack([1.0 - event, event])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.poor_score = True
+        return tags
+
+
+class PointwiseRegressor(RegressorMixin, PairwiseEstimator):
+    """Linear regression from single records by private SGD (Wang et al. 2024, Algorithm 1).
+
+    Parameters
+    ----------
+    target_bounds : (low, high) or None, default=None
+        Public range of the targets, required for a private fit: targets outside are clipped into it.
+    epsilon, delta, algorithm, surrogate, bounds, radius, ridge, max_iter, calibration, random_state, options
+        As for `PointwiseClassifier`; the surrogate's default is the square.
+
+    Attributes
+    ----------
+    coef_ : array of shape (n_features,)
+    intercept_ : float
+    coef_noise_, plan_, certificate_, n_iter_
+        As for `AUCClassifier`.
+
+    Notes
+    -----
+    The certificate covers what `fit` stores; `score` and ``cross_val_score`` on private rows are releases outside it,
+    and every refit spends the budget again.
+
+    Examples
+    --------
+    >>> import entrenous as en
+    >>> from sklearn.datasets import make_regression
+    >>> X, y = make_regression(20_000, 3, noise=5.0, random_state=0)
+    >>> steps = {"max_iter": 200, "options": {"batch": 2000, "step_size": 0.2}}
+    >>> model = en.PointwiseRegressor(epsilon=4.0, bounds=(-4, 4), target_bounds=(-500, 500), **steps).fit(X, y)
+    >>> bool(model.score(X, y) > 0.3), model.certificate_.epsilon
+    (True, 4.0)
+
+    """
+
+    _task = "pointwise-regression"
+
+    def __init__(
+        self,
+        epsilon: float | None = 1.0,
+        delta: float | None = None,
+        *,
+        algorithm: str | Callable[..., Plan] = "dpsgd-pointwise",
+        surrogate: str | Surrogate | None = None,
+        bounds: Any = None,
+        target_bounds: tuple[float, float] | None = None,
+        radius: float | None = None,
+        ridge: float = 0.0,
+        max_iter: int | None = None,
+        calibration: str = "tight",
+        random_state: Any = None,
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.delta = delta
+        self.algorithm = algorithm
+        self.surrogate = surrogate
+        self.bounds = bounds
+        self.target_bounds = target_bounds
+        self.radius = radius
+        self.ridge = ridge
+        self.max_iter = max_iter
+        self.calibration = calibration
+        self.random_state = random_state
+        self.options = options
+
+    def fit(self, X: Any, y: Any, **unsupported: Any) -> PointwiseRegressor:
+        """Plan from public numbers, then run once over the rows; `sample_weight` is refused, with the reason."""
+        self._refuse_weights(unsupported)
+        self._need_bounds()
+        X, y = self._checked(X, y, ensure_min_samples=2, y_numeric=True)
+        fitted = self._run(X, y, {"target_bounds": self.target_bounds})
+        self.coef_, self.intercept_, self.coef_noise_ = fitted.coef, fitted.intercept, fitted.noise
+        return self
+
+    def predict(self, X: Any) -> Array:
+        """The predicted target of each row."""
+        targets: Array = self._new_rows(X) @ self.coef_ + self.intercept_
+        return targets
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.regressor_tags.poor_score = True
+        return tags

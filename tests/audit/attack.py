@@ -1,0 +1,136 @@
+"""The attacker: knows the plan, both data sets and the noise's law, and sees one release of the phase under attack."""
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from scipy import stats
+
+from audit.bounds import Statistic, best_event
+from entrenous.engine.moments import ClassMoments
+from entrenous.engine.phases import MomentRelease
+from entrenous.privacy.noise import SeededNoise
+
+_PLACES = ("output_noise", "gradient_noise", "mechanism")
+_SAMPLES = 2000
+"""How often a phase on secret samples is run without noise, to learn what it can return and how often."""
+
+
+def mechanism_of(phase):
+    """The noise of a phase, wherever it is put."""
+    return getattr(phase, _place(phase))
+
+
+def with_noise(phase, mechanism):
+    """The same phase with other noise in the same place, or with none."""
+    return replace(phase, **{_place(phase): mechanism})
+
+
+def with_less_noise(phase, divisor):
+    """The same phase with its noise divided."""
+    mechanism = mechanism_of(phase)
+    field = "scale" if mechanism.sigma is None else "sigma"
+    return with_noise(phase, replace(mechanism, **{field: getattr(mechanism, field) / divisor}))
+
+
+def releases(phase, problem, data, start, noise):
+    """A function that draws one release; where the noise is on the output, only the noise is drawn again."""
+    if isinstance(phase, MomentRelease):
+        exact = ClassMoments.of(*data)
+        return lambda: phase.release(exact, noise).weighted(phase.weights)
+    if getattr(phase, "output_noise", None) is not None:
+        exact = with_noise(phase, None).run(problem, *data, start, noise, _silent).w
+        return lambda: phase.release(problem, exact, noise).ravel()
+
+    def run():
+        released = phase.run(problem, *data, start, noise, _silent)
+        return np.append(released.w, [] if released.intercept is None else released.intercept)
+
+    return run
+
+
+@dataclass(frozen=True)
+class Attack:
+    """One phase of a plan against two data sets; the statistic is the release along the line between their results.
+
+    Projections only cut off what is farther out than any threshold, so they are left out of the statistic's law.
+    """
+
+    problem: object
+    phase: object
+    first: tuple
+    second: tuple
+    start: np.ndarray
+    """The public start, or what an earlier phase may have released."""
+    delta: float
+
+    @cached_property
+    def exact(self):
+        """What the phase returns without noise for both data sets, one row per run."""
+        noiseless, noise = with_noise(self.phase, None), SeededNoise(np.random.default_rng(0))
+        runs = _SAMPLES if mechanism_of(self.phase).is_sampled else 1
+        draws = [releases(noiseless, self.problem, data, self.start, noise) for data in (self.first, self.second)]
+        return [np.array([draw() for _ in range(runs)]) for draw in draws]
+
+    @cached_property
+    def direction(self):
+        """From the second data set's result to the first one's."""
+        first, second = self.exact
+        difference = first.mean(axis=0) - second.mean(axis=0)
+        return difference / np.linalg.norm(difference)
+
+    def noise(self, divisor=1.0):
+        """Distribution of the noise in the statistic, from public numbers."""
+        phase = with_less_noise(self.phase, divisor)
+        if isinstance(phase, MomentRelease):
+            return stats.norm(scale=phase.mechanism.sigma)
+        spread = phase.noise_per_coefficient(self.problem, len(self.first[0]))
+        if mechanism_of(phase).is_normal:
+            return stats.norm(scale=spread)
+        assert self.problem.dimension == 1, "only in one dimension is the l2 mechanism's noise Laplace's"
+        return stats.laplace(scale=spread / math.sqrt(2.0))
+
+    @property
+    def attained(self):
+        """How far apart the two results can be in units of noise, as a share of what the mechanism is priced for."""
+        first, second = (exact @ self.direction for exact in self.exact)
+        mechanism = mechanism_of(self.phase)
+        priced = math.sqrt(mechanism.mu_squared) if mechanism.is_normal else mechanism.pure_epsilon
+        return float(first.max() - second.min()) / self.noise().kwds["scale"] / priced
+
+    def events(self, draws, divisor=1.0):
+        """The best evidence for the first data set and, on the negative statistic, for the second one."""
+        noise = self.noise(divisor)
+        first, second = (Statistic(*_shares(exact @ self.direction), noise) for exact in self.exact)
+        return (
+            best_event(first, second, draws, self.delta),
+            best_event(second.mirrored(), first.mirrored(), draws, self.delta),
+        )
+
+    def least_epsilon(self, draws, seed, divisor=1.0):
+        """The larger of the lower bounds in the two directions, from real releases with the noise divided."""
+        noise = SeededNoise(np.random.default_rng(seed))
+        phase = with_less_noise(self.phase, divisor)
+        seen = []
+        for data in (self.first, self.second):
+            draw = releases(phase, self.problem, data, self.start, noise)
+            seen.append(np.array([draw() @ self.direction for _ in range(draws)]))
+        (first, second), (upwards, downwards) = seen, self.events(draws, divisor)
+        return max(
+            upwards.least_epsilon(first, second, self.delta), downwards.least_epsilon(-second, -first, self.delta)
+        )
+
+
+def _place(phase):
+    return next(name for name in _PLACES if getattr(phase, name, None) is not None)
+
+
+def _shares(values):
+    """Different values, up to rounding, and how often each comes."""
+    different, counts = np.unique(np.round(values, 12), return_counts=True)
+    return different, counts / counts.sum()
+
+
+def _silent(done, total):
+    """Nobody watches."""

@@ -1,0 +1,123 @@
+"""Lemma 11 under attack: an adversary picks rows, the replacement and the windows of the histograms."""
+
+import numpy as np
+import pytest
+
+from entrenous.engine.bounds_release import BoundsRelease, clipping_radius
+from entrenous.engine.histogram_fit import Histograms, count_rows, read_histograms
+from entrenous.parts.feature_domains import FeatureBounds
+from entrenous.privacy.mechanisms import Mechanism
+from entrenous.privacy.noise import SeededNoise
+from entrenous.privacy.sensitivity import feature_histograms_sensitivity
+
+
+def largest_change(d, bins, norm, rng):
+    """Largest change of the real counts over random tables, replacements near and far, and random windows."""
+    worst = 0.0
+    for _ in range(60):
+        X = rng.normal(size=(20, d))
+        low = rng.normal(size=d)
+        high = low + rng.exponential(size=d) + 1e-3
+        other = X.copy()
+        other[0] = rng.choice([X[0] + 1e-4, rng.normal(size=d), -np.sign(X[0]) * 1e9])
+        change = count_rows(other, low, high, bins) - count_rows(X, low, high, bins)
+        worst = max(worst, float(np.linalg.norm(change.ravel(), norm)))
+    return worst
+
+
+@pytest.mark.parametrize("norm", [1, 2])
+@pytest.mark.parametrize(("d", "bins"), [(1, 2), (3, 32), (8, 5)])
+def test_lemma_11_is_attained_and_never_exceeded(d, bins, norm):
+    bound = feature_histograms_sensitivity(d, norm=norm)
+    worst = largest_change(d, bins, norm, np.random.default_rng(d))
+    assert worst == pytest.approx(bound, rel=1e-12)
+
+
+@pytest.mark.parametrize("norm", [1, 2])
+def test_lemma_11_is_caught_when_halved(norm):
+    worst = largest_change(4, 16, norm, np.random.default_rng(0))
+    assert worst > feature_histograms_sensitivity(4, norm=norm) / 2.0 * 1.9
+
+
+def test_every_row_is_counted_once_per_feature_wherever_it_lies():
+    X = np.array([[-1e140], [1e140], [0.0], [1.0], [0.5], [1.0 - 1e-16]])
+    counts = count_rows(X, np.zeros(1), np.ones(1), 4)
+    assert counts.tolist() == [[2, 0, 1, 3]]
+
+
+def released_by(X, within, seed, sigma=30.0):
+    d = X.shape[1]
+    mechanism = Mechanism("gaussian", feature_histograms_sensitivity(d, norm=2), "Lemma 11", sigma=sigma, count=2)
+    return BoundsRelease(0.1, mechanism).find(X, within, SeededNoise(np.random.default_rng(seed)))
+
+
+def test_bounds_are_a_function_of_the_noisy_counts_alone(monkeypatch):
+    """The same counts from other rows give the same bounds; so nothing else of the rows is in them."""
+    from entrenous.engine import bounds_release
+
+    rng = np.random.default_rng(3)
+    within = FeatureBounds((-100.0,) * 3, (100.0,) * 3)
+    seen = []
+
+    def recorded(rows, *arguments):
+        seen.append(count_rows(rows, *arguments))
+        return seen[-1]
+
+    monkeypatch.setattr(bounds_release, "count_rows", recorded)
+    found = released_by(rng.normal(5, 2, (500, 3)), within, 1)
+    again = iter(list(seen))
+    monkeypatch.setattr(bounds_release, "count_rows", lambda *arguments: next(again))
+    assert released_by(np.full((500, 3), np.pi), within, 1) == found
+
+
+def test_the_noise_of_every_count_is_the_mechanisms(monkeypatch):
+    from entrenous.engine import bounds_release
+
+    heard = []
+
+    def listen(rounds, n, noise):
+        heard.append((rounds[-1].counts, noise))
+        return read_histograms(rounds, n, noise)
+
+    monkeypatch.setattr(bounds_release, "read_histograms", listen)
+    # Everything in one bin: all other counts are noise alone.
+    released_by(np.full((200, 40), -1.0), FeatureBounds((-1.0,) * 40, (1.0,) * 40), 5, sigma=30.0)
+    (first, stated), (second, _) = heard
+    assert stated == 30.0
+    for counts in (first[:, 1:], second[:, 1:]):
+        assert np.std(counts) == pytest.approx(30.0, rel=0.06)
+    assert not np.array_equal(first, second)
+
+
+def test_little_noise_finds_centre_and_scale_and_much_noise_claims_nothing():
+    rng = np.random.default_rng(0)
+    X = rng.normal((3.0, -700.0), (2.0, 5.0), (5000, 2))
+    within = FeatureBounds((-1000.0, -1000.0), (1000.0, 1000.0))
+    found = released_by(X, within, 2, sigma=1.0)
+    # To a bin of the second round: the loose ranges are 400 and 1000 standard deviations wide.
+    np.testing.assert_allclose(found.origin, [3.0, -700.0], atol=4.0)
+    half_width = np.subtract(found.high, found.low) / 2.0
+    assert np.all((half_width > 2.0 * X.std(axis=0)) & (half_width < 10.0 * X.std(axis=0)))
+    drowned = released_by(X, within, 2, sigma=1e7)
+    np.testing.assert_allclose(drowned.low, within.low, rtol=0.1)
+    np.testing.assert_allclose(drowned.high, within.high, rtol=0.1)
+    assert found.clip == drowned.clip == clipping_radius(2)
+
+
+def test_a_lump_and_a_second_level_are_both_seen():
+    """Nine of ten at 0, the others at 1: a normal distribution explains only the lump."""
+    counts = np.zeros((1, 32))
+    counts[0, 0], counts[0, -1] = 9000, 1000
+    centre, spread = read_histograms([Histograms(np.zeros(1), np.ones(1), counts)], 10_000, 10.0)
+    assert 0.05 < centre[0] < 0.2
+    assert 0.2 < spread[0] < 0.7
+
+
+def test_far_and_tiny_ranges_do_not_overflow():
+    rng = np.random.default_rng(1)
+    low = np.array([-1e149, 0.0, 1e16, -1e-90])
+    high = np.array([1e149, 1e149, 1e16 + 4.0, 1e-90])
+    X = low + (high / 2 - low / 2) * rng.random((50, 4))
+    for sigma in (1e-3, 1e3):
+        found = released_by(X, FeatureBounds(tuple(low), tuple(high)), 4, sigma=sigma)
+        assert np.isfinite(found.to_internal(X)).all()
