@@ -1,0 +1,44 @@
+"""The pages: their Python runs, their links lead somewhere, and every pitfall is complete."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+DOCS = Path(__file__).parents[1] / "docs"
+PAGES = sorted(DOCS.rglob("*.md"))
+over_pages = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
+
+
+@over_pages
+def test_the_python_of_a_page_runs(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    namespace = {}
+    for block in re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
+        exec(compile(block, str(page), "exec"), namespace)
+
+
+@over_pages
+def test_links_lead_somewhere(page):
+    for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+        assert (page.parent / link).exists(), link
+
+
+def test_every_pitfall_has_a_severity_and_three_parts():
+    text = (DOCS / "pitfalls.md").read_text(encoding="utf-8")
+    parts = re.split(r"^### (.+)$", text, flags=re.MULTILINE)[1:]
+    pitfalls = dict(zip(parts[::2], parts[1::2], strict=True))
+    assert len(pitfalls) > 20
+    for heading, body in pitfalls.items():
+        assert re.search(r" \((critical|high|medium|low)\)$", heading), heading
+        # Lines are filled, so a phrase may be broken.
+        words = " ".join(body.split())
+        for part in ("*What goes wrong.*", "*How to see it.*", "*The way out.*"):
+            assert part in words, (heading, part)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name.startswith("from-")], ids=lambda page: page.name)
+def test_rows_of_migration_tables_are_whole(page):
+    rows = [line for line in page.read_text(encoding="utf-8").splitlines() if line.startswith("|")]
+    assert len(rows) > 10
+    assert {line.count("|") for line in rows} == {4}
