@@ -220,6 +220,20 @@ def test_plan_needs_no_data():
     assert run("plan", "--n", 1, "--features", 2).exit_code == 2
 
 
+def test_plan_shows_what_the_ranges_imply(folder):
+    (folder / "dictionary.csv").write_text("variable,minimum,maximum\nage,0,120\nbmi,10,70\n")
+    shown = run("plan", "--n", 1000, "--bounds", folder / "dictionary.csv", "--bounds", "male=0:1")
+    assert shown.exit_code == 0, shown.output
+    assert "3 features" in shown.stdout
+    assert [line.split()[0] for line in shown.stdout.splitlines() if "%" in line] == ["age", "bmi", "male"]
+    stored = run("plan", "--n", 1000, "--bounds", folder / "dictionary.csv", "--json").stdout
+    assert en.Plan.from_json(stored).features.names == ("age", "bmi")
+    for words in ([], ["--bounds", "age=0:120", "--features", 2]):
+        refused = run("plan", "--n", 1000, *words)
+        assert refused.exit_code == 2
+        assert "--features" in refused.output
+
+
 def test_warnings_are_shown():
     shown = run("plan", "--n", 100, "--features", 2, "--delta", 0.5)
     assert shown.exit_code == 0

@@ -1,4 +1,4 @@
-"""The documentation's code runs: every python block of a page, in order, in one namespace."""
+"""The pages: their Python runs, their links lead somewhere, their figures are on file, every pitfall is complete."""
 
 import json
 import re
@@ -6,30 +6,48 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
-BLOCKS = {
-    str(page.relative_to(ROOT)): re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
-    for page in sorted((ROOT / "docs").rglob("*.md"))
-}
+DOCS = Path(__file__).parents[1] / "docs"
+PAGES = sorted(DOCS.rglob("*.md"))
+over_pages = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
 
 
-@pytest.mark.parametrize("page", [page for page, blocks in BLOCKS.items() if blocks])
-def test_its_python_runs(page, tmp_path, monkeypatch):
+@over_pages
+def test_the_python_of_a_page_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     namespace = {}
-    for block in BLOCKS[page]:
-        exec(compile(block, page, "exec"), namespace)
+    for block in re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
+        exec(compile(block, str(page), "exec"), namespace)
 
 
-@pytest.mark.parametrize("page", BLOCKS)
-def test_its_links_exist(page):
-    text = (ROOT / page).read_text(encoding="utf-8")
-    for link in re.findall(r"\]\(([^)#:\s]+)\)", text):
-        assert (ROOT / page).parent.joinpath(link).exists(), link
+@over_pages
+def test_links_lead_somewhere(page):
+    for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+        assert (page.parent / link).exists(), link
+
+
+def test_every_pitfall_has_a_severity_and_three_parts():
+    text = (DOCS / "pitfalls.md").read_text(encoding="utf-8")
+    parts = re.split(r"^### (.+)$", text, flags=re.MULTILINE)[1:]
+    pitfalls = dict(zip(parts[::2], parts[1::2], strict=True))
+    assert len(pitfalls) > 20
+    for heading, body in pitfalls.items():
+        assert re.search(r" \((critical|high|medium|low)\)$", heading), heading
+        # Lines are filled, so a phrase may be broken.
+        words = " ".join(body.split())
+        for part in ("*What goes wrong.*", "*How to see it.*", "*The way out.*"):
+            assert part in words, (heading, part)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name.startswith("from-")], ids=lambda page: page.name)
+def test_rows_of_migration_tables_are_whole(page):
+    rows = [line for line in page.read_text(encoding="utf-8").splitlines() if line.startswith("|")]
+    assert len(rows) > 10
+    assert {line.count("|") for line in rows} == {4}
 
 
 def test_the_metrics_figures_are_the_ones_on_file():
-    page = (ROOT / "docs/estimators/mahalanobis.md").read_text(encoding="utf-8")
-    for title, rows in json.loads((ROOT / "benchmarks/results/metric.json").read_text())["results"].items():
+    page = (DOCS / "estimators/mahalanobis.md").read_text(encoding="utf-8")
+    results = json.loads((DOCS.parent / "benchmarks/results/metric.json").read_text())["results"]
+    for title, rows in results.items():
         shown = "".join(f"| {name} | {row['mean']:.3f} | {row['sd']:.3f} |\n" for name, row in rows.items())
         assert f"| {title} | mean | sd |\n|---|---|---|\n{shown}" in page

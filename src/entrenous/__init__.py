@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from entrenous.estimators.auc import AUCClassifier
     from entrenous.estimators.entropy import ErrorEntropyRegressor
     from entrenous.estimators.metric import MahalanobisLearner
+    from entrenous.estimators.one_hot import OneHot
+    from entrenous.estimators.pipelines import check_pipeline
     from entrenous.estimators.pointwise import PointwiseClassifier, PointwiseRegressor
     from entrenous.estimators.standardizer import PrivateStandardizer
     from entrenous.parts.feature_domains import FeatureBall, FeatureBounds
@@ -38,6 +40,7 @@ _HOMES = {
     "FeatureBounds": "entrenous.parts.feature_domains",
     "InputError": "entrenous.errors",
     "MahalanobisLearner": "entrenous.estimators.metric",
+    "OneHot": "entrenous.estimators.one_hot",
     "Plan": "entrenous.engine.plan",
     "PointwiseClassifier": "entrenous.estimators.pointwise",
     "PointwiseRegressor": "entrenous.estimators.pointwise",
@@ -47,6 +50,7 @@ _HOMES = {
     "PrivateBounds": "entrenous.parts.private_bounds",
     "PrivateStandardizer": "entrenous.estimators.standardizer",
     "algorithms": "entrenous.planners",
+    "check_pipeline": "entrenous.estimators.pipelines",
     "compose_certificates": "entrenous.privacy.composition",
     "load": "entrenous.persistence",
     "plan": "entrenous.planners.planning",
@@ -64,6 +68,7 @@ __all__ = [
     "FeatureBounds",
     "InputError",
     "MahalanobisLearner",
+    "OneHot",
     "Plan",
     "PointwiseClassifier",
     "PointwiseRegressor",
@@ -74,6 +79,7 @@ __all__ = [
     "PrivateStandardizer",
     "__version__",
     "algorithms",
+    "check_pipeline",
     "compose_certificates",
     "datasets",
     "load",

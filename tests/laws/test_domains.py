@@ -318,14 +318,14 @@ def test_spellings_of_one_domain():
     assert feature_domain_from((0, 1), 2) == feature_domain_from(([0, 0], [1, 1]), 2)
     assert feature_domain_from([0, np.ones(2)], 2) == feature_domain_from((0, 1), 2)
     assert feature_domain_from(FeatureBall(2.0), 2) == FeatureBall(2.0, (0.0, 0.0))
-    assert feature_domain_from((0, 1), 2).describe() == {
+    assert feature_domain_from((0, 1), 2).public_numbers() == {
         "kind": "box",
         "low": (0.0, 0.0),
         "high": (1.0, 1.0),
         "clip": None,
         "names": None,
     }
-    assert FeatureBall(2.0).describe() == {"kind": "ball", "radius": 2.0, "center": 0.0}
+    assert FeatureBall(2.0).public_numbers() == {"kind": "ball", "radius": 2.0, "center": 0.0}
 
 
 @pytest.mark.parametrize(

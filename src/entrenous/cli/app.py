@@ -8,7 +8,15 @@ from typing import Annotated
 import typer
 
 from entrenous import __version__
-from entrenous.cli.inputs import bounds_from, epsilon_from, free_to_write, label_values, names_from, need_bounds
+from entrenous.cli.inputs import (
+    bounds_from,
+    epsilon_from,
+    free_to_write,
+    label_values,
+    n_features_from,
+    names_from,
+    need_bounds,
+)
 from entrenous.cli.messages import clear_errors
 from entrenous.errors import InputError
 
@@ -24,7 +32,8 @@ Delta = Annotated[float | None, typer.Option(help="Default 1/n^2; 0 asks for pur
 Bounds = Annotated[
     list[str] | None,
     typer.Option(
-        help="Public ranges, known before the table: a TOML or JSON file, or col=lo:hi. Repeat it for more columns."
+        help="Public ranges, known before the table: a TOML or JSON file, a data dictionary (.csv: name, min, max), "
+        "or col=lo:hi. Repeat it for more columns."
     ),
 ]
 Clip = Annotated[float | None, typer.Option(help="Clipping radius in half-widths; smaller means less noise.")]
@@ -137,8 +146,10 @@ def predict(
 @app.command()
 def plan(
     n: Annotated[int, typer.Option("--n", help="Number of records.")],
-    features: Annotated[int, typer.Option(help="Number of features.")],
+    features: Annotated[int | None, typer.Option(help="Number of features; --bounds says it too.")] = None,
     epsilon: Epsilon = "1.0",
+    bounds: Bounds = None,
+    clip: Clip = None,
     delta: Delta = None,
     algorithm: Algorithm = "auto",
     surrogate: Surrogate = None,
@@ -148,14 +159,21 @@ def plan(
     calibration: Calibration = "tight",
     json: Annotated[bool, typer.Option("--json", help="Print the whole plan as JSON.")] = False,
 ) -> None:
-    """Show what a fit would do and cost, without data: noise per coefficient, sensitivity, pair gradients."""
+    """Show what a fit would do and cost, without data: noise per coefficient, sensitivity, pair gradients.
+
+    With --bounds also what the ranges imply, feature by feature.
+    """
     with clear_errors():
+        ranges = bounds_from(bounds, clip)
+        width = n_features_from(features, ranges)
+        from entrenous.engine.description import DomainDescription
         from entrenous.planners.planning import plan as make_plan
 
         made = make_plan(
             algorithm,
             n=n,
-            n_features=features,
+            n_features=width,
+            bounds=ranges,
             epsilon=epsilon_from(epsilon),
             delta=delta,
             surrogate=surrogate,
@@ -165,6 +183,8 @@ def plan(
             calibration=calibration,
         )
         typer.echo(made.to_json() if json else str(made))
+        if ranges is not None and not json:
+            typer.echo(f"\n{DomainDescription.of(made)}")
 
 
 @app.command()

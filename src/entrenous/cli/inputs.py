@@ -55,6 +55,19 @@ def bounds_from(texts: Sequence[str] | None, clip: float | None) -> FeatureBound
     return FeatureBounds.from_mapping(ranges, clip)
 
 
+def n_features_from(features: int | None, ranges: FeatureBounds | None) -> int:
+    """How many features a plan is for, said or counted from the ranges."""
+    if ranges is not None and features in (None, len(ranges.ranges())):
+        return len(ranges.ranges())
+    if features is None or ranges is not None:
+        raise InputError(
+            "a plan needs --features, or --bounds with a range for each",
+            "neither" if ranges is None else f"--features {features} and {len(ranges.ranges())} ranges",
+            "For example --features 20.",
+        )
+    return features
+
+
 def need_bounds(budget: float | None, ranges: FeatureBounds | None) -> None:
     """A private fit without public ranges is refused before the table is read."""
     if budget is not None and math.isfinite(budget) and ranges is None:

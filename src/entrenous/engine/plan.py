@@ -135,7 +135,7 @@ class Plan:
             public=_as_json(
                 {
                     "n_features": self.n_features,
-                    "domain": None if self.features is None else self.features.describe(),
+                    "domain": None if self.features is None else self.features.public_numbers(),
                     "classes": self.classes,
                     "parameter_domain": self.problem.domain.name,
                     **({} if self.bounds_release is None else {"private_bounds": self.bounds_release.public()}),

@@ -61,7 +61,7 @@ def run(plan: Plan, X: Any, y: Any, random_state: Any) -> Fitted:
         features = plan.bounds_release.find(rows, features, noise)
         if certificate is not None:
             # Released, so public from here on.
-            certificate = certificate.stating("found_bounds", features.describe())
+            certificate = certificate.stating("found_bounds", features.public_numbers())
     if features is None and any(phase.unit_rows for phase in plan.phases):
         # Only a fit without privacy gets here: it may take the box from the rows.
         features = FeatureBounds(tuple(rows.min(axis=0).tolist()), tuple(rows.max(axis=0).tolist()))

@@ -123,8 +123,13 @@ class AUCClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
         self.random_state = random_state
         self.options = options
 
-    def fit(self, X: Any, y: Any) -> AUCClassifier:
-        """Plan from public numbers, then run once over the rows; with several classes, once for each of them."""
+    def fit(self, X: Any, y: Any, **unsupported: Any) -> AUCClassifier:
+        """Plan from public numbers, then run once over the rows; with several classes, once for each of them.
+
+        `sample_weight` is refused, with the reason.
+        """
+        # Not a named parameter: scikit-learn takes that as a promise to support weights.
+        self._refuse_weights(unsupported)
         self._need_bounds()
         X, y = self._checked(X, y, ensure_min_samples=2)
         classes = self._public_classes(y)
@@ -137,7 +142,7 @@ class AUCClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
         """One class against the rest, in turn; the budget is shared out and accounted together."""
         random_state = one_stream(self.random_state)
         labels = self._against_the_rest(y, classes)
-        plans = self._plans_of_each(classes, len(X), random_state)
+        plans = self._noting_leaks(self._plans_of_each(classes, len(X), random_state))
         fits = [made.run(X, own, random_state=random_state) for made, own in zip(plans, labels, strict=True)]
         self._online = None
         self._keep(fits[0])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,7 +17,8 @@ from entrenous.arrays import AnyArray, Array
 from entrenous.engine.online import OnlineRun, same_beginning
 from entrenous.engine.plan import Plan
 from entrenous.engine.run import Fitted
-from entrenous.errors import AssumptionError, InputError
+from entrenous.errors import AssumptionError, InputError, PrivacyError, warn_of_privacy
+from entrenous.estimators.pipelines import warning_about_pipeline
 from entrenous.parts.feature_domains import FeatureDomain, missing_bounds
 from entrenous.planners import algorithm_named
 from entrenous.planners.planning import plan
@@ -87,10 +89,18 @@ class PairwiseEstimator(BaseEstimator):
     def _run(self, X: Array, y: AnyArray, arguments: dict[str, Any]) -> Fitted:
         """One plan, one run over all rows."""
         self._online = None
-        made = self._plan_for(len(X), fresh_index_seed(self.random_state), arguments)
+        (made,) = self._noting_leaks([self._plan_for(len(X), fresh_index_seed(self.random_state), arguments)])
         fitted = made.run(X, y, random_state=self.random_state)
         self._keep(fitted)
         return fitted
+
+    def _noting_leaks(self, plans: list[Plan]) -> list[Plan]:
+        """The plans, with a warning if the rows come from steps that learnt from them."""
+        leak = warning_about_pipeline(self) if self._is_private else None
+        if leak is None:
+            return plans
+        warn_of_privacy(leak)
+        return [replace(made, warnings=(*made.warnings, leak)) for made in plans]
 
     def _feed(
         self, X: Array, labels: Sequence[AnyArray], begin: Callable[[], Sequence[OnlineRun]]
@@ -141,9 +151,29 @@ class PairwiseEstimator(BaseEstimator):
             "entrenous.algorithms() lists those that are online."
         )
 
+    def _refuse_weights(self, given: Mapping[str, Any]) -> None:
+        """Weights have an answer of their own; anything else that `fit` does not know is a mistake in the call."""
+        others = [name for name in given if name != "sample_weight"]
+        if others:
+            raise TypeError(f"fit() got an unexpected keyword argument {others[0]!r}")
+        if given.get("sample_weight") is None:
+            return
+        if self._is_private:
+            raise PrivacyError(
+                "a private fit counts every record once: the sensitivity bounds what one record can do, and a weight "
+                "would multiply it",
+                "sample_weight",
+                "Leave it out; classes are weighted by the threshold one chooses afterwards.",
+            )
+        raise InputError(
+            "every record counts once", "sample_weight", "Leave it out, or repeat rows to count them more."
+        )
+
     def _checked(self, X: Any, y: Any, **checks: Any) -> tuple[Array, AnyArray]:
         """Numbers for features, one label per row."""
+        table = X
         X, y = self._validated(X=X, y=y, **checks)
+        self._need_names(table)
         return X, y
 
     def _validated(self, **arrays_and_checks: Any) -> Any:
@@ -155,6 +185,17 @@ class PairwiseEstimator(BaseEstimator):
                 raise
             # The original message quotes a cell, and cells are private.
             raise InputError("features must be numbers", "text in the table", "Encode or drop these columns.") from None
+
+    def _need_names(self, table: Any) -> None:
+        """An error where a table has names that this scikit-learn cannot read: bounds by name would go astray."""
+        names = getattr(table, "column_names", None) or getattr(table, "columns", None)
+        named = names is not None and all(isinstance(name, str) for name in names)
+        if named and not hasattr(self, "feature_names_in_"):
+            raise InputError(
+                "the columns' names must be readable by scikit-learn",
+                f"a {type(table).__module__}.{type(table).__qualname__}",
+                "Pass X.to_pandas(), or use a newer scikit-learn.",
+            )
 
     def _need_fit(self) -> None:
         """An error unless a model has been released."""

@@ -115,8 +115,9 @@ class ErrorEntropyRegressor(RegressorMixin, PairwiseEstimator):
     def surrogate(self) -> None:
         """The loss is Welsch's; `bandwidth` is its one parameter."""
 
-    def fit(self, X: Any, y: Any) -> ErrorEntropyRegressor:
-        """Plan from public numbers, then run once over the rows."""
+    def fit(self, X: Any, y: Any, **unsupported: Any) -> ErrorEntropyRegressor:
+        """Plan from public numbers, then run once over the rows; `sample_weight` is refused, with the reason."""
+        self._refuse_weights(unsupported)
         self._need_bounds()
         if self._is_private and self.target_bounds is None:
             raise missing_target_bounds()

@@ -130,8 +130,9 @@ class MahalanobisLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Publ
         self.random_state = random_state
         self.options = options
 
-    def fit(self, X: Any, y: Any) -> MahalanobisLearner:
-        """Learn from all pairs of rows: plan from public numbers, then run once over the rows."""
+    def fit(self, X: Any, y: Any, **unsupported: Any) -> MahalanobisLearner:
+        """Learn from all pairs of rows: plan from public numbers, then run once; `sample_weight` is refused."""
+        self._refuse_weights(unsupported)
         self._need_bounds()
         X, y = self._checked(X, y, ensure_min_samples=2)
         classes = self._public_classes(y)

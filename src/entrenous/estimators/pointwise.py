@@ -104,8 +104,9 @@ class PointwiseClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
         self.random_state = random_state
         self.options = options
 
-    def fit(self, X: Any, y: Any) -> PointwiseClassifier:
-        """Plan from public numbers, then run once over the rows."""
+    def fit(self, X: Any, y: Any, **unsupported: Any) -> PointwiseClassifier:
+        """Plan from public numbers, then run once over the rows; `sample_weight` is refused, with the reason."""
+        self._refuse_weights(unsupported)
         self._need_bounds()
         X, y = self._checked(X, y, ensure_min_samples=2)
         classes = self._public_classes(y)
@@ -210,8 +211,9 @@ class PointwiseRegressor(RegressorMixin, PairwiseEstimator):
         self.random_state = random_state
         self.options = options
 
-    def fit(self, X: Any, y: Any) -> PointwiseRegressor:
-        """Plan from public numbers, then run once over the rows."""
+    def fit(self, X: Any, y: Any, **unsupported: Any) -> PointwiseRegressor:
+        """Plan from public numbers, then run once over the rows; `sample_weight` is refused, with the reason."""
+        self._refuse_weights(unsupported)
         self._need_bounds()
         X, y = self._checked(X, y, ensure_min_samples=2, y_numeric=True)
         fitted = self._run(X, y, {"target_bounds": self.target_bounds})

@@ -101,7 +101,7 @@ class PrivateStandardizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator)
         self.mean_ = low / 2.0 + high / 2.0
         self.scale_ = (high / 2.0 - low / 2.0) / HALF_WIDTH
         self.certificate_ = (
-            None if certificate is None else certificate.stating("found_bounds", self.bounds_.describe())
+            None if certificate is None else certificate.stating("found_bounds", self.bounds_.public_numbers())
         )
         return self
 
@@ -147,7 +147,7 @@ def _certificate(release: BoundsRelease, budget: Budget, within: FeatureBounds, 
         },
         public={
             "n_features": len(within.sides()[0]),
-            "domain": within.describe(),
+            "domain": within.public_numbers(),
             "private_bounds": release.public(),
         },
     )

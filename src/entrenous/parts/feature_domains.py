@@ -14,12 +14,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from entrenous.arrays import Array
 from entrenous.errors import InputError, PrivacyError
+from entrenous.parts.data_dictionary import ranges_from_dictionary
+
+if TYPE_CHECKING:
+    from entrenous.engine.description import DomainDescription
 
 INTERNAL_DIAMETER = 2.0
 """Diameter of every domain in internal units."""
@@ -49,8 +53,29 @@ class FeatureDomain(ABC):
         """Length of one internal unit in the user's units, per feature; 0 for a public constant."""
 
     @abstractmethod
-    def describe(self) -> dict[str, Any]:
-        """Public numbers for certificates and files."""
+    def public_numbers(self) -> dict[str, Any]:
+        """What declares the domain, for certificates and files."""
+
+    def describe(
+        self,
+        epsilon: float = 1.0,
+        n: int = 1000,
+        *,
+        delta: float | None = None,
+        algorithm: str = "auto",
+        n_features: int | None = None,
+    ) -> DomainDescription:
+        """What the declared domain implies for a fit of `n` records, as a table to print; no data.
+
+        `n_features` is needed where one number stands for all features.
+        """
+        # A plan is made two layers above; it is asked for only when somebody wants to read about it.
+        from entrenous.engine.description import DomainDescription
+        from entrenous.planners.planning import plan
+
+        width = self.origin.size if n_features is None else n_features
+        made = plan(algorithm, n=n, n_features=width, epsilon=epsilon, delta=delta, bounds=self)
+        return DomainDescription.of(made)
 
     def to_internal(self, X: Array) -> Array:
         """Rows clipped into the domain, in internal units: every norm is at most 1."""
@@ -163,6 +188,8 @@ class FeatureBounds(FeatureDomain):
     def from_file(cls, path: str | Path) -> FeatureBounds:
         """From a TOML or JSON file: ranges under ``[bounds]`` (or at the top), and an optional ``clip``.
 
+        A ``.csv`` file is read as a data dictionary (`from_dictionary`).
+
         ::
 
             clip = 2.5
@@ -171,6 +198,8 @@ class FeatureBounds(FeatureDomain):
             glucose = [40, 400]
         """
         path = Path(path)
+        if path.suffix.lower() == ".csv":
+            return cls.from_dictionary(path)
         try:
             text = path.read_text(encoding="utf-8")
             content = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
@@ -187,6 +216,18 @@ class FeatureBounds(FeatureDomain):
                 "a file with [bounds] keeps all ranges there", f"{', '.join(content)} outside", "Move them."
             )
         return cls.from_mapping(ranges, clip)
+
+    @classmethod
+    def from_dictionary(cls, table: Any, clip: float | None = None) -> FeatureBounds:
+        """From a data dictionary, one line per column of the data: a CSV file, a data frame or a list of mappings.
+
+        Usual headers are understood: name, column, variable, feature or field; min, low, lower or minimum; max, high,
+        upper or maximum. Other columns are ignored.
+
+        >>> FeatureBounds.from_dictionary([{"variable": "age", "min": 0, "max": 120, "unit": "years"}]).ranges()
+        {'age': (0.0, 120.0)}
+        """
+        return cls.from_mapping(ranges_from_dictionary(table), clip)
 
     def ranges(self) -> dict[str, tuple[float, float]]:
         """``{name: (low, high)}``, for bounds with names."""
@@ -251,7 +292,7 @@ class FeatureBounds(FeatureDomain):
         low, high = self._checked_sides()
         return super().to_internal(np.clip(X, low, high))
 
-    def describe(self) -> dict[str, Any]:
+    def public_numbers(self) -> dict[str, Any]:
         return {"kind": "box", "low": self.low, "high": self.high, "clip": self.clip, "names": self.names}
 
 
@@ -292,7 +333,7 @@ class FeatureBall(FeatureDomain):
     def unit(self) -> Array:
         return np.full(self.origin.size, self.radius)
 
-    def describe(self) -> dict[str, Any]:
+    def public_numbers(self) -> dict[str, Any]:
         return {"kind": "ball", "radius": self.radius, "center": self.center}
 
 

@@ -1,0 +1,121 @@
+"""Declaring a domain: data dictionaries, what goes wrong in them, and what the domain implies."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import entrenous as en
+
+polars = pytest.importorskip("polars")
+CSV = "name,min,max\nage,0,120\nbmi,10,70\n"
+EXPECTED = en.FeatureBounds.from_mapping({"age": (0, 120), "bmi": (10, 70)})
+ROWS = [
+    {"variable": "age", "lower": 0, "upper": 120, "unit": "years"},
+    {"variable": "bmi", "lower": 10, "upper": 70, "unit": ""},
+]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        CSV,
+        CSV.replace("name,min,max", "Column,Low,HIGH"),
+        CSV.replace(",", ";"),
+        CSV.replace(",", "\t"),
+        "\ufeff" + CSV,
+        "unit,Variable , Minimum,Maximum,comment\ny,age,0,120,\nkg,bmi,10,70,\n",
+        CSV.replace("\n", "\r\n"),
+    ],
+)
+def test_dictionaries_in_files(tmp_path, text):
+    path = tmp_path / "dictionary.csv"
+    path.write_text(text, encoding="utf-8", newline="")
+    assert en.FeatureBounds.from_dictionary(path) == EXPECTED
+    assert en.FeatureBounds.from_file(str(path)) == EXPECTED
+
+
+@pytest.mark.parametrize("kind", [list, pd.DataFrame, polars.DataFrame, pa.Table.from_pylist])
+def test_dictionaries_in_memory(kind):
+    assert en.FeatureBounds.from_dictionary(kind(ROWS)) == EXPECTED
+    assert en.FeatureBounds.from_dictionary(kind(ROWS), clip=1.2).clip == 1.2
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("name,min,max\n", "at least one line"),
+        ("", "at least one line"),
+        ("name,min\nage,0\n", "called max, high, upper or maximum, got none"),
+        ("name,variable,min,max\nage,Age,0,120\n", "'name', 'variable'"),
+        (CSV + "age,0,1\n", "'age' again in line 4"),
+        (CSV + ",0,1\n", "none in line 4"),
+        (CSV + "sex,,\n", "nothing as min of 'sex' in line 4.*OneHot"),
+        (CSV + "sex,f\n", "'f' as min of 'sex' in line 4"),
+        (CSV + "x,0\n", "nothing as max of 'x' in line 4"),
+        (CSV + "x,0,inf\n", "'inf' as max of 'x' in line 4"),
+        (CSV + "x,3,1\n", "3 and 1 for 'x' in line 4"),
+        (CSV + "x,1.5 kg,3\n", "'1.5 kg' as min of 'x' in line 4"),
+    ],
+)
+def test_mistakes_name_the_line(tmp_path, text, message):
+    path = tmp_path / "dictionary.csv"
+    path.write_text(text)
+    with pytest.raises(en.InputError, match=message):
+        en.FeatureBounds.from_file(path)
+
+
+@pytest.mark.parametrize("table", [{"age": (0, 120)}, 3, None, [("age", 0, 120)], "nowhere.csv"])
+def test_other_things_are_no_dictionaries(table):
+    with pytest.raises(en.InputError, match="data dictionary"):
+        en.FeatureBounds.from_dictionary(table)
+
+
+def test_missing_cells_of_frames_are_missing():
+    frame = pd.DataFrame({"name": ["age", "sex"], "min": [0, np.nan], "max": [120, np.nan]})
+    with pytest.raises(en.InputError, match="nothing as min of 'sex' in row 2"):
+        en.FeatureBounds.from_dictionary(frame)
+
+
+def test_describe_agrees_with_the_plan():
+    bounds = en.FeatureBounds.from_mapping({"male": (0, 1), "age": (0, 120), "born": (7, 7)})
+    told = bounds.describe(epsilon=0.5, n=400)
+    plan = en.plan(n=400, n_features=3, epsilon=0.5, bounds=bounds)
+    lines = {line.name: line for line in told.lines}
+    assert lines["age"].noise == pytest.approx(plan.noise_per_coefficient / plan.features.unit[1])
+    # What `moments` releases is the class means, so its own figure is the yardstick.
+    assert lines["age"].hidden == pytest.approx(plan.noise_per_coefficient * plan.features.unit[1])
+    assert lines["male"].hidden == pytest.approx(lines["age"].hidden / 120)
+    assert math.isnan(lines["born"].noise)
+    assert told.diameter == pytest.approx(math.hypot(1, 120))
+    assert told.rows()[0][0] == "age"
+    assert sum(line.share for line in told.lines) == pytest.approx(1.0)
+    assert "constant" in str(told)
+
+
+def test_describe_reads_no_row_and_draws_no_noise(monkeypatch):
+    monkeypatch.setattr("os.urandom", lambda size: pytest.fail("noise was drawn"))
+    wide, narrow = (en.FeatureBounds(-w, w).describe(n_features=4).lines[0].hidden for w in (2.0, 1.0))
+    assert wide == pytest.approx(2 * narrow)
+    clipped = en.FeatureBounds(-1.0, 1.0, clip=1.0).describe(n_features=4)
+    assert clipped.lines[0].hidden == pytest.approx(narrow / 2)
+    assert "2 times less" in str(clipped)
+
+
+def test_describe_other_domains_and_budgets():
+    ball = en.FeatureBall(3.0, (1.0, 2.0)).describe()
+    assert ball.diameter == 6.0
+    assert [line.low for line in ball.lines] == [-2.0, -1.0]
+    other = EXPECTED.describe(algorithm="noisy-gd")
+    assert other.lines[0].noise > 0.0
+    assert "no privacy" in str(EXPECTED.describe(epsilon=None))
+    with pytest.raises(en.InputError, match="bounds"):
+        type(ball).of(en.plan(n=10, n_features=2, epsilon=1.0))
+
+
+def test_describe_in_a_notebook_escapes_names():
+    html = en.FeatureBounds.from_mapping({"<b>&": (0, 1)}).describe()._repr_html_()
+    assert "<b>" not in html
+    assert "&lt;b&gt;&amp;" in html
