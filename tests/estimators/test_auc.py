@@ -149,7 +149,7 @@ def observed(rows, labels, **settings):
         except Exception as error:
             raised = (type(error), str(error))
     stored = {
-        name: (value.shape, value.dtype) if name in ("coef_", "intercept_") else repr(value)
+        name: (value.shape, value.dtype) if name in ("coef_", "intercept_", "coef_noise_") else repr(value)
         for name, value in vars(clf).items()
     }
     return out.getvalue(), err.getvalue(), [(w.category, str(w.message)) for w in caught], raised, stored

@@ -91,7 +91,7 @@ LEARNING = [
     ),
     (make_pipeline(make_union(Normalizer(), PCA(1)), private()), "featureunion.pca (PCA)"),
     (make_pipeline(PCA(2), make_pipeline(Normalizer(), private())), "pca (PCA)"),
-    (make_pipeline(en.AUCClassifier(None), private()), "aucclassifier-1 (AUCClassifier)"),
+    (make_pipeline(en.MahalanobisLearner(None), private()), "mahalanobislearner (MahalanobisLearner)"),
 ]
 
 
@@ -118,6 +118,8 @@ HARMLESS = [
     make_pipeline(en.OneHot({0: (0, 1)}, numeric={1: (0, 1), 2: (0, 1)}), private()),
     make_pipeline(OneHotEncoder(categories=[[0, 1]] * 3, handle_unknown="ignore"), private()),
     make_pipeline(StandardScaler(), en.AUCClassifier(None)),
+    make_pipeline(en.PrivateStandardizer((-9, 9)), private()),
+    make_pipeline(en.MahalanobisLearner(bounds=(-9, 9)), private()),
     make_pipeline(make_column_transformer((Normalizer(), [0]), remainder="drop"), private()),
     private(),
     en.AUCClassifier(None),

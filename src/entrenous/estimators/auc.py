@@ -240,4 +240,6 @@ class AUCClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
         tags = super().__sklearn_tags__()
         # At a small epsilon and n the noise decides; scikit-learn's accuracy checks are not meant for that.
         tags.classifier_tags.poor_score = self.epsilon is not None
+        # A private fit takes the classes that were declared, and no more.
+        tags.classifier_tags.multi_class = self.epsilon is None or (self.classes is not None and len(self.classes) > 2)
         return tags
