@@ -53,6 +53,8 @@ OPTIONS: dict[str, tuple[Any, ...]] = {
     "shrinkage": (0.0, 0.5),
     "bound": ("expectation", "high-probability"),
     "constants": ("true", "printed"),
+    # A list of pairs is another kind of data: test_sensitivity.py attacks it.
+    "listed_pairs": (None,),
 }
 """What the adversary asks of every option; an option that is missing here fails the tests."""
 

@@ -15,6 +15,7 @@ import pytest
 from oracles import NAMED_SURROGATES, problem_name, problems, random_labels, random_rows
 
 from entrenous.engine.all_pairs import all_pairs_gradient
+from entrenous.engine.level import LevelRelease
 from entrenous.engine.moments import ClassMoments
 from entrenous.engine.phases import Descent
 from entrenous.engine.sampled import SampledDescent
@@ -35,10 +36,12 @@ from entrenous.parts.surrogates import (
 )
 from entrenous.planners.wang2024 import dpsgd_pairwise, dpsgd_pointwise
 from entrenous.privacy.budget import Budget
+from entrenous.privacy.mechanisms import Mechanism
 from entrenous.privacy.noise import SeededNoise
 from entrenous.privacy.sensitivity import (
     all_pairs_gradient_sensitivity,
     class_moments_sensitivity,
+    clipped_mean_sensitivity,
     convex_descent_sensitivity,
     pair_gradient_sensitivity,
     pointwise_gradient_sensitivity,
@@ -786,3 +789,20 @@ def test_one_step_on_a_sample_of_records_moves_no_farther_than_its_noise_is_scal
         worst = max(worst, float(np.linalg.norm(change)) / plan.mechanisms[0].l2_sensitivity)
     assert worst <= 1.0 + 1e-6
     assert worst > 0.95
+
+
+@pytest.mark.parametrize("clip", [1.0, 0.3])
+def test_lemma_13(clip):
+    """The intercept's mean error never moves farther, is moved that far by outliers, and a halved bound is caught."""
+    rng = np.random.default_rng(13)
+    phase = LevelRelease(0.1, Mechanism("gaussian", 1.0, "Lemma 13", sigma=1.0), clip=clip)
+    reached = 0.0
+    for n in (2, 3, 10):
+        bound = clipped_mean_sensitivity(n, clip)
+        for _ in range(300):
+            X, y, w = random_rows(rng, n, 2), rng.uniform(-1, 1, n), 3.0 * rng.normal(size=2)
+            i = int(rng.integers(n))
+            X2, y2 = X.copy(), y.copy()
+            X2[i], y2[i] = -X[i], -y[i]
+            reached = max(reached, abs(phase.exact(X, y, w) - phase.exact(X2, y2, w)) / bound)
+    assert 1.0 - 1e-9 <= reached <= 1.0 + 1e-9

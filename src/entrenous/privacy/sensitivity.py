@@ -175,6 +175,16 @@ def feature_histograms_sensitivity(n_features: int, *, norm: int) -> float:
     return float((2.0 * n_features) ** (1.0 / norm))
 
 
+def clipped_mean_sensitivity(n: int, clip: float) -> float:
+    """Lemma 13: the mean of n numbers of one record each, clipped to ``[-clip, clip]``, moves at most ``2 clip/n``.
+
+    Replace-one, in the numbers' units. The numbers may depend on anything that was released before. Attained.
+
+    Proof: ``docs/proofs.md``, Lemma 13.
+    """
+    return 2.0 * clip / n
+
+
 def _check_step(step_size: float, largest: float, rule: str) -> None:
     if not 0.0 < step_size <= largest * (1.0 + 1e-12):
         raise AssumptionError(
@@ -182,11 +192,3 @@ def _check_step(step_size: float, largest: float, rule: str) -> None:
             f"{step_size:.6g}",
             "Use a smaller step size, a smaller radius, or a surrogate with less curvature.",
         )
-
-
-def clipped_mean_sensitivity(n: int, clip: float) -> float:
-    """Lemma 13: the mean of n numbers of one record each, clipped to ``[-clip, clip]``, moves at most ``2 clip/n``.
-
-    Replace-one, in the numbers' units. The numbers may depend on anything that was released before.
-    """
-    return 2.0 * clip / n
