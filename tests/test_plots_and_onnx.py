@@ -1,6 +1,7 @@
 """Pictures and graphs of what was released."""
 
 import matplotlib as mpl
+import matplotlib.pyplot as plt
 import numpy as np
 import onnxruntime
 import pandas as pd
@@ -13,6 +14,12 @@ from entrenous.plots import plot_coefficients, plot_metric, plot_privacy_curve
 
 mpl.use("Agg")
 X, Y = load_iris(return_X_y=True, as_frame=True)
+
+
+@pytest.fixture(autouse=True)
+def _no_figure_stays_open():
+    yield
+    plt.close("all")
 
 
 def ranking(labels=None, **settings):
@@ -85,9 +92,9 @@ def test_onnx_scores_are_the_models():
     np.testing.assert_array_equal(found["label"], clf.predict(X))
 
 
-def test_onnx_knows_words_fractions_and_several_classes():
+def test_onnx_knows_words_numbers_and_several_classes():
     words = np.array(["a", "b", "c"])[Y]
-    for labels, classes in ((words, ("a", "b", "c")), (Y.to_numpy() / 2.0, (0.0, 0.5, 1.0)), (Y > 0, (False, True))):
+    for labels, classes in ((words, ("a", "b", "c")), (Y.to_numpy() * 10, (0, 10, 20)), (Y > 0, (False, True))):
         clf = ranking(np.asarray(labels), classes=classes)
         found = scored(clf, X)
         np.testing.assert_allclose(found["score"], clf.decision_function(X), rtol=1e-12)

@@ -12,7 +12,7 @@ import entrenous as en
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(2000, 3)) * [1.0, 20.0, 0.1] + [5.0, -100.0, 0.0]
-WITHIN = {"a": (-1000, 1000), "b": (-5000, 5000), "c": (-100, 100)}
+WITHIN = {"a": (-100, 100), "b": (-1000, 1000), "c": (-5, 5)}
 TABLE = pd.DataFrame(X, columns=list("abc"))
 
 

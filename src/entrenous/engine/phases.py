@@ -147,15 +147,15 @@ class Descent(Phase):
     def noise_per_coefficient(self, problem: Problem, n: int) -> float:
         variance = 0.0
         if self.gradient_noise is not None:
-            # The noise of step t stays in w_t..w_T; as a share of the average that is A_t.
+            # The noise of step t stays in w_t..w_T, of which the average takes those from m on; a step shrinks what
+            # came before it by the ridge at least.
             t = np.arange(1, self.total_steps + 1)
-            share = (self.total_steps - np.maximum(t, self.average_from) + 1) / (
-                self.total_steps - self.average_from + 1
-            )
-            # A step shrinks what came before it by the ridge at least.
-            kept = (1.0 - min(1.0, self.step_size * problem.ridge)) ** (self.total_steps - t)
+            first = np.maximum(t, self.average_from)
+            kept = 1.0 - min(1.0, self.step_size * problem.ridge)
+            share = kept ** (first - t) * geometric_sum(kept, self.total_steps - first + 1)
+            share /= self.total_steps - self.average_from + 1
             per_step = self.step_size * self.gradient_noise.rms(problem.dimension)
-            variance += per_step**2 * float(np.sum(np.square(share * kept)))
+            variance += per_step**2 * float(np.sum(np.square(share)))
         if self.output_noise is not None:
             variance += self.output_noise.rms(problem.dimension) ** 2
         return float(np.sqrt(variance))
@@ -267,6 +267,11 @@ class Minimise(Phase):
     ) -> Released:
         w, iterations = minimise(problem, X, y, w, self.tolerance, self.max_iter, progress)
         return Released(w, None, iterations)
+
+
+def geometric_sum(ratio: float, terms: Array) -> Array:
+    """``1 + r + ... + r^(terms - 1)``, for each entry of `terms`."""
+    return np.asarray(terms, dtype=float) if ratio == 1.0 else (1.0 - ratio**terms) / (1.0 - ratio)
 
 
 def noise_for(mechanism: Mechanism, problem: Problem, noise: NoiseSource) -> Array:

@@ -19,7 +19,7 @@ from entrenous.parts.pair_list import PairList
 from entrenous.parts.problem import Problem
 from entrenous.privacy.accounting import TOLERANCE, account_name, accountant_version, confirm, total_epsilon
 from entrenous.privacy.budget import Budget
-from entrenous.privacy.certificate import PrivacyCertificate, describe_problem
+from entrenous.privacy.certificate import PrivacyCertificate, as_json, describe_problem
 from entrenous.privacy.mechanisms import Mechanism
 
 SCHEMA = "entrenous-plan/1"
@@ -132,7 +132,7 @@ class Plan:
                 "version": f"dp-accounting {accountant_version()}",
                 "tolerance": TOLERANCE,
             },
-            public=_as_json(
+            public=as_json(
                 {
                     "n_features": self.n_features,
                     "domain": None if self.features is None else self.features.public_numbers(),
@@ -194,9 +194,3 @@ class Plan:
         else:
             lines.append("  privacy     none")
         return "\n".join(lines + [f"  warning     {warning}" for warning in self.warnings])
-
-
-def _as_json(content: dict[str, Any]) -> dict[str, Any]:
-    """With lists for tuples, as the certificate will be read back."""
-    normalised: dict[str, Any] = json.loads(json.dumps(content))
-    return normalised

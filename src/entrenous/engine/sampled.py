@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from entrenous.arrays import AnyArray, Array, Codes
-from entrenous.engine.phases import Phase, Released
+from entrenous.engine.phases import Phase, Released, geometric_sum
 from entrenous.engine.progress import Progress
 from entrenous.parts.parameter_domains import NuclearPSD
 from entrenous.parts.pointwise import Residual, with_ones
@@ -60,11 +60,11 @@ class SampledDescent(Phase):
     def noise_per_coefficient(self, problem: Problem, n: int) -> float:
         if self.gradient_noise is None:
             return 0.0
-        # The noise of step t is in w_{t+1}..w_T, so in a share (T - t)/T of the average.
-        left = np.arange(self.total_steps)
-        kept = (1.0 - min(1.0, self.step_size * self.ridge_of(problem))) ** left
+        # The noise of step t is in w_{t+1}..w_T, of which T - t are averaged; each step shrinks it by the ridge.
+        kept = 1.0 - min(1.0, self.step_size * self.ridge_of(problem))
+        share = geometric_sum(kept, np.arange(self.total_steps)) / self.total_steps
         per_step = self.step_size * self.gradient_noise.rms(problem.dimension)
-        return per_step * float(np.sqrt(np.sum(np.square(left / self.total_steps * kept))))
+        return per_step * float(np.sqrt(np.sum(np.square(share))))
 
     def run(
         self, problem: Problem, X: Array, y: AnyArray, w: Array, noise: NoiseSource, progress: Progress

@@ -18,7 +18,7 @@ from entrenous.parts.private_bounds import PrivateBounds
 from entrenous.planners.bounds_share import bounds_release
 from entrenous.privacy.accounting import TOLERANCE, account_name, accountant_version, confirm
 from entrenous.privacy.budget import Budget, budget_for
-from entrenous.privacy.certificate import NO_PROBLEM, PrivacyCertificate
+from entrenous.privacy.certificate import NO_PROBLEM, PrivacyCertificate, as_json
 from entrenous.privacy.noise import noise_from
 
 
@@ -145,9 +145,11 @@ def _certificate(release: BoundsRelease, budget: Budget, within: FeatureBounds, 
             "version": f"dp-accounting {accountant_version()}",
             "tolerance": TOLERANCE,
         },
-        public={
-            "n_features": len(within.sides()[0]),
-            "domain": within.public_numbers(),
-            "private_bounds": release.public(),
-        },
+        public=as_json(
+            {
+                "n_features": len(within.sides()[0]),
+                "domain": within.public_numbers(),
+                "private_bounds": release.public(),
+            }
+        ),
     )

@@ -135,6 +135,9 @@ def noisy_gd(
     worth = n if listed is None else max(2, 2 * listed.pairs // listed.most)
     steps = steps_from(max_iter, _steps(budget, worth, problem.dimension))
     step_size = problem.domain.radius / (problem.lipschitz * steps**0.5)
+    if problem.ridge > 0.0:
+        # A longer one would overshoot the ridge's own minimum and blow the noise up.
+        step_size = min(step_size, 1.0 / problem.ridge)
     average_from = (steps + 1) // 2
     phase: Descent
     if listed is None:

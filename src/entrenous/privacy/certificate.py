@@ -156,6 +156,12 @@ class Verification:
         return "\n".join(lines + [f"  on trust  {claim}" for claim in self.on_trust])
 
 
+def as_json(content: dict[str, Any]) -> dict[str, Any]:
+    """With lists for tuples, as the certificate will be read back."""
+    normalised: dict[str, Any] = json.loads(json.dumps(content))
+    return normalised
+
+
 def describe_problem(problem: Problem) -> dict[str, Any]:
     """The certificate's `problem` field."""
     radius = problem.domain.radius
