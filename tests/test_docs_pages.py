@@ -51,3 +51,13 @@ def test_the_metrics_figures_are_the_ones_on_file():
     for title, rows in results.items():
         shown = "".join(f"| {name} | {row['mean']:.3f} | {row['sd']:.3f} |\n" for name, row in rows.items())
         assert f"| {title} | mean | sd |\n|---|---|---|\n{shown}" in page
+
+
+def test_the_figures_of_found_ranges_are_the_ones_on_file():
+    page = (DOCS / "private-ranges.md").read_text(encoding="utf-8")
+    results = json.loads((DOCS.parent / "benchmarks/results/private_bounds.json").read_text())["results"]
+    for epsilon, row in results.items():
+        for key, words in (("1x", "clinical"), ("10x", "10 times as wide")):
+            alone, found = (row[key][way]["auc"] for way in ("declared alone", "PrivateBounds"))
+            assert f"| {float(epsilon):g} | {words} | {alone:.3f} | {found:.3f} |" in page
+    assert f"({results['1.0']['clinical ranges and radius declared']['auc']:.3f} at epsilon 1)" in page

@@ -22,11 +22,13 @@ if TYPE_CHECKING:
     from entrenous.estimators.pipelines import check_pipeline
     from entrenous.estimators.pointwise import PointwiseClassifier, PointwiseRegressor
     from entrenous.estimators.standardizer import PrivateStandardizer
+    from entrenous.onnx_export import to_onnx
     from entrenous.parts.feature_domains import FeatureBall, FeatureBounds
     from entrenous.parts.private_bounds import PrivateBounds
     from entrenous.persistence import load, save
     from entrenous.planners import Algorithm, algorithms
     from entrenous.planners.planning import plan
+    from entrenous.plots import plot_coefficients, plot_metric, plot_privacy_curve
     from entrenous.privacy.certificate import PrivacyCertificate
     from entrenous.privacy.composition import compose_certificates
 
@@ -54,8 +56,12 @@ _HOMES = {
     "compose_certificates": "entrenous.privacy.composition",
     "load": "entrenous.persistence",
     "plan": "entrenous.planners.planning",
+    "plot_coefficients": "entrenous.plots",
+    "plot_metric": "entrenous.plots",
+    "plot_privacy_curve": "entrenous.plots",
     "progress_bar": "entrenous.engine.progress",
     "save": "entrenous.persistence",
+    "to_onnx": "entrenous.onnx_export",
 }
 
 __all__ = [
@@ -84,8 +90,12 @@ __all__ = [
     "datasets",
     "load",
     "plan",
+    "plot_coefficients",
+    "plot_metric",
+    "plot_privacy_curve",
     "progress_bar",
     "save",
+    "to_onnx",
 ]
 
 

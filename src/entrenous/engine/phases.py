@@ -269,7 +269,7 @@ class Minimise(Phase):
         return Released(w, None, iterations)
 
 
-def geometric_sum(ratio: float, terms: Array) -> Array:
+def geometric_sum(ratio: float, terms: AnyArray) -> Array:
     """``1 + r + ... + r^(terms - 1)``, for each entry of `terms`."""
     return np.asarray(terms, dtype=float) if ratio == 1.0 else (1.0 - ratio**terms) / (1.0 - ratio)
 
