@@ -270,3 +270,21 @@ def test_predict_says_when_a_model_does_not_score_rows(folder):
     assert refused.exit_code == 2
     assert "MahalanobisLearner" in refused.output
     assert not (folder / "scores.csv").exists()
+
+
+def test_several_classes_and_loose_ranges(folder):
+    frame = pd.read_csv(folder / "table.csv")
+    frame["outcome"] = np.where(frame["outcome"] == 1, "ill", np.where(frame[NAMES[0]] > 0, "well", "unsure"))
+    frame.to_csv(folder / "three.csv", index=False)
+    wide = [f"{name}=-100:100" for name in NAMES]
+    ranges = [word for entry in wide for word in ("--bounds", entry)]
+    words = ["--target", "outcome", "--drop", "id", "--classes", "well,unsure,ill", "--loose", "0.2", "--epsilon", "8"]
+    fit = run("fit", folder / "three.csv", *words, *ranges, "--out", folder / "three.entrenous")
+    assert fit.exit_code == 0, fit.output
+    assert run("verify", folder / "three.entrenous.certificate.json").exit_code == 0
+    run("predict", folder / "three.entrenous", folder / "three.csv", "--out", folder / "scores.csv")
+    scores = pd.read_csv(folder / "scores.csv")
+    assert list(scores.columns) == ["score well", "score unsure", "score ill", "prediction"]
+    assert set(scores["prediction"]) <= {"well", "unsure", "ill"}
+    wrong = run("fit", folder / "three.csv", *words[:-3], "2", *ranges, "--out", folder / "x.entrenous")
+    assert wrong.exit_code != 0

@@ -59,7 +59,7 @@ def plot_metric(learner: Any, *, ax: Axes | None = None) -> Axes:
     units = _units(learner)
     matrix = learner.get_mahalanobis_matrix() * np.outer(units, units)
     names = _names(learner)
-    ax = _axes(ax, (1.8 + 0.36 * len(names), 1.4 + 0.36 * len(names)))
+    ax = _axes(ax, (max(4.6, 1.8 + 0.36 * len(names)), max(3.4, 1.4 + 0.36 * len(names))))
     largest = float(np.abs(matrix).max()) or 1.0
     image = ax.imshow(matrix, cmap="RdBu_r", vmin=-largest, vmax=largest)
     ax.set_xticks(range(len(names)), names, rotation=90)

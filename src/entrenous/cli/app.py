@@ -13,6 +13,7 @@ from entrenous.cli.inputs import (
     epsilon_from,
     free_to_write,
     label_values,
+    loosely,
     n_features_from,
     names_from,
     need_bounds,
@@ -43,6 +44,10 @@ Radius = Annotated[float | None, typer.Option(help="Radius of the parameter ball
 Ridge = Annotated[float, typer.Option(help="Strength of the l2 penalty (rows have norm at most 1).")]
 MaxIter = Annotated[int | None, typer.Option(help="Steps of an iterative algorithm.")]
 Calibration = Annotated[str, typer.Option(help="'tight', or 'paper' for a paper's printed noise.")]
+Loose = Annotated[
+    float | None,
+    typer.Option(help="The bounds are loose: spend this share of the budget, such as 0.1, on tighter ones."),
+]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that are already there.")]
 
 
@@ -66,6 +71,7 @@ def fit(
     epsilon: Epsilon = "1.0",
     bounds: Bounds = None,
     clip: Clip = None,
+    loose: Loose = None,
     classes: Annotated[str, typer.Option(help="Public labels, the event last, such as no,yes.")] = "0,1",
     drop: Annotated[str, typer.Option(help="Columns that are no features, such as id,date.")] = "",
     delta: Delta = None,
@@ -96,7 +102,7 @@ def fit(
             delta,
             algorithm=algorithm,
             surrogate=surrogate,
-            bounds=ranges,
+            bounds=loosely(ranges, loose),
             classes=label_values(names_from(classes), y),
             radius=radius,
             ridge=ridge,
@@ -137,7 +143,12 @@ def predict(
         frame = read_table(table)
         X = columns_of(frame, estimator.feature_names_in_, table)
         scored = columns_of(frame, names_from(keep), table).copy()
-        scored["score"] = estimator.decision_function(X)
+        scores = estimator.decision_function(X)
+        if scores.ndim == 1:
+            scored["score"] = scores
+        else:
+            for label, column in zip(estimator.classes_, scores.T, strict=True):
+                scored[f"score {label}"] = column
         scored["prediction"] = estimator.predict(X)
         write_table(scored, out)
         typer.echo(f"{len(scored)} rows scored: {out}")

@@ -55,6 +55,15 @@ def bounds_from(texts: Sequence[str] | None, clip: float | None) -> FeatureBound
     return FeatureBounds.from_mapping(ranges, clip)
 
 
+def loosely(ranges: FeatureBounds | None, share: float | None) -> Any:
+    """The ranges as they are, or as the loose ones of a private search."""
+    if share is None or ranges is None:
+        return ranges
+    from entrenous.parts.private_bounds import PrivateBounds
+
+    return PrivateBounds(ranges, share)
+
+
 def n_features_from(features: int | None, ranges: FeatureBounds | None) -> int:
     """How many features a plan is for, said or counted from the ranges."""
     if ranges is not None and features in (None, len(ranges.ranges())):
