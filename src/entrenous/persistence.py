@@ -22,22 +22,29 @@ from entrenous.engine.codec import decode, encode
 from entrenous.engine.plan import Plan
 from entrenous.errors import EntrenousError, InputError
 from entrenous.estimators.auc import AUCClassifier
-from entrenous.estimators.base import PairwiseEstimator
 from entrenous.estimators.entropy import ErrorEntropyRegressor
 from entrenous.estimators.metric import MahalanobisLearner
 from entrenous.estimators.pointwise import PointwiseClassifier, PointwiseRegressor
+from entrenous.estimators.standardizer import PrivateStandardizer
 from entrenous.parts.feature_domains import FeatureDomain
 from entrenous.privacy.certificate import PrivacyCertificate
 
 _MAGIC = b"entrenous-model/1\n"
 _FAMILY = b"entrenous-model/"
 _DIGEST = hashlib.sha256().digest_size
-_KINDS = (AUCClassifier, MahalanobisLearner, ErrorEntropyRegressor, PointwiseClassifier, PointwiseRegressor)
-_ESTIMATORS: dict[str, type[PairwiseEstimator]] = {kind.__name__: kind for kind in _KINDS}
+_KINDS = (
+    AUCClassifier,
+    MahalanobisLearner,
+    ErrorEntropyRegressor,
+    PointwiseClassifier,
+    PointwiseRegressor,
+    PrivateStandardizer,
+)
+_ESTIMATORS: dict[str, Any] = {kind.__name__: kind for kind in _KINDS}
 """What `load` may build. Each of them names its arrays (`_released`)."""
 
 
-def save(estimator: PairwiseEstimator, path: str | Path) -> Path:
+def save(estimator: Any, path: str | Path) -> Path:
     """Write a fitted estimator; the file appears whole or not at all.
 
     The seed of a repeatable run is left out: with it the noise could be taken off.
@@ -47,24 +54,25 @@ def save(estimator: PairwiseEstimator, path: str | Path) -> Path:
         raise InputError(
             "save takes one of " + ", ".join(_ESTIMATORS), f"a {name}", "Save the fitted estimator itself."
         )
-    if not hasattr(estimator, "plan_"):
+    if not hasattr(estimator, "certificate_"):
         raise InputError("save needs a fitted estimator", "one that has not seen fit", "Call fit first.")
+    plans = _plans_of(estimator)
     parameters = estimator.get_params(deep=False)
     parameters["random_state"] = None
-    if callable(parameters["algorithm"]):
-        parameters["algorithm"] = estimator.plan_.algorithm
+    if callable(parameters.get("algorithm")):
+        parameters["algorithm"] = plans[0].algorithm
     arrays = {key: np.asarray(getattr(estimator, key), dtype="<f8", order="C") for key in estimator._released}
     certificate = estimator.certificate_
     header = {
         "estimator": name,
         "library": __version__,
         "parameters": encode(parameters),
-        "plan": encode(estimator.plan_),
-        "further_plans": encode(getattr(estimator, "plans_", ())[1:]),
+        "plans": [encode(plan) for plan in plans],
         "bounds": encode(estimator.bounds_),
         "certificate": None if certificate is None else certificate.to_dict(),
         "classes": encode(getattr(estimator, "classes_", None)),
-        "n_iter": int(estimator.n_iter_),
+        "n_iter": getattr(estimator, "n_iter_", None),
+        "n_features": int(estimator.n_features_in_),
         "feature_names": encode(getattr(estimator, "feature_names_in_", None)),
         "arrays": [{"name": key, "shape": value.shape} for key, value in arrays.items()],
     }
@@ -79,17 +87,14 @@ def load(path: str | Path) -> Any:
     header, blob = _read(Path(path))
     try:
         estimator = _ESTIMATORS[header["estimator"]](**decode(header["parameters"], dict))
-        estimator.plan_ = decode(header["plan"], Plan)
-        if hasattr(estimator, "_set_plans"):
-            further = header.get("further_plans", [])
-            estimator._set_plans((estimator.plan_, *(decode(one, Plan) for one in further)))
-        # Files from before bounds could be found have only the declared ones.
-        stored_bounds = header.get("bounds")
-        estimator.bounds_ = estimator.plan_.features
-        if stored_bounds is not None:
-            estimator.bounds_ = decode(stored_bounds, FeatureDomain)  # type: ignore[type-abstract]
-        estimator.n_features_in_ = estimator.plan_.n_features
-        estimator.n_iter_ = int(header["n_iter"])
+        plans = tuple(decode(plan, Plan) for plan in header["plans"])
+        if plans:
+            estimator.plan_, estimator.n_iter_ = plans[0], int(header["n_iter"])
+        if isinstance(estimator, AUCClassifier):
+            estimator.plans_ = plans
+        stored = header["bounds"]
+        estimator.bounds_ = None if stored is None else decode(stored, FeatureDomain)  # type: ignore[type-abstract]
+        estimator.n_features_in_ = int(header["n_features"])
         if header["classes"] is not None:
             estimator.classes_ = np.asarray(decode(header["classes"], tuple))
         names = header["feature_names"]
@@ -102,9 +107,17 @@ def load(path: str | Path) -> Any:
     except (KeyError, TypeError, ValueError) as error:
         detail = error.got if isinstance(error, EntrenousError) else repr(error)
         raise _refused("the fields of a saved estimator", detail) from error
-    if (estimator.certificate_ is not None) != estimator.plan_.is_private:
+    private = {estimator._is_private, *(plan.is_private for plan in plans)}
+    if private != {estimator.certificate_ is not None}:
         raise _refused("a certificate with every private plan, and only there", "a plan and certificate that disagree")
     return estimator
+
+
+def _plans_of(estimator: Any) -> tuple[Plan, ...]:
+    """What ran, for those that have a plan."""
+    if hasattr(estimator, "plans_"):
+        return tuple(estimator.plans_)
+    return (estimator.plan_,) if hasattr(estimator, "plan_") else ()
 
 
 def certificate_in(path: str | Path) -> PrivacyCertificate | None:

@@ -74,3 +74,15 @@ def test_constants_stay_constant():
     scaler = en.PrivateStandardizer({"a": (0, 10), "b": (-200, 0), "c": (7, 7)}).fit(TABLE)
     assert scaler.scale_[2] == 0.0
     assert (scaler.transform(TABLE)[:, 2] == 0.0).all()
+
+
+@pytest.mark.parametrize("epsilon", [None, 0.3])
+def test_it_is_saved_and_shows_its_price(epsilon, tmp_path):
+    scaler = en.PrivateStandardizer(WITHIN, epsilon=epsilon).fit(TABLE)
+    again = en.load(en.save(scaler, tmp_path / "scaler"))
+    np.testing.assert_array_equal(again.transform(TABLE), scaler.transform(TABLE))
+    assert again.certificate_ == scaler.certificate_
+    assert again.bounds_ == scaler.bounds_
+    assert ("epsilon = 0.3" if epsilon else "not private") in repr(scaler)
+    with pytest.raises(en.InputError, match="fitted"):
+        en.save(en.PrivateStandardizer(WITHIN), tmp_path / "x")

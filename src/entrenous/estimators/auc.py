@@ -200,15 +200,12 @@ class AUCClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
         self.coef_ = np.array([fitted.coef for fitted in fits])
         self.intercept_ = np.array([fitted.intercept for fitted in fits])
         self.coef_noise_ = np.array([fitted.noise for fitted in fits])
-        self._set_plans(tuple(fitted.plan for fitted in fits))
+        self.plans_ = tuple(fitted.plan for fitted in fits)
         if len(fits) > 1:
             self.n_iter_ = max(fitted.steps for fitted in fits)
             certificates = [fitted.certificate for fitted in fits if fitted.certificate is not None]
             budget = budget_for(self.epsilon, self.delta, fits[0].plan.n)
             self.certificate_ = joint_certificate(certificates, budget) if certificates else None
-
-    def _set_plans(self, plans: tuple[Plan, ...]) -> None:
-        self.plans_ = plans
 
     def decision_function(self, X: Any) -> Array:
         """The score of each row: larger means more likely an event; with several classes one column for each."""

@@ -7,10 +7,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn import get_config
-from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from entrenous.arrays import AnyArray, Array
@@ -18,20 +15,19 @@ from entrenous.engine.online import OnlineRun, same_beginning
 from entrenous.engine.plan import Plan
 from entrenous.engine.run import Fitted
 from entrenous.errors import AssumptionError, InputError, PrivacyError, warn_of_privacy
+from entrenous.estimators.display import ShowsPrivacy
 from entrenous.estimators.pipelines import warning_about_pipeline
 from entrenous.parts.feature_domains import FeatureDomain, missing_bounds
 from entrenous.planners import algorithm_named
 from entrenous.planners.planning import plan
-from entrenous.privacy.budget import budget_for
 from entrenous.privacy.certificate import PrivacyCertificate
 from entrenous.privacy.noise import fresh_index_seed
-from entrenous.privacy.notebook_card import notebook_card, plain_card
 
 OPEN_END = 10**12
 """Records that an online fit without privacy is planned for when nobody says how many will come."""
 
 
-class PairwiseEstimator(BaseEstimator):
+class PairwiseEstimator(ShowsPrivacy):
     """Parameters that every estimator has, and the two ways of fitting: all rows at once, or as they come."""
 
     _task: ClassVar[str]
@@ -46,10 +42,6 @@ class PairwiseEstimator(BaseEstimator):
     n_iter_: int
     bounds_: FeatureDomain | None
     _online: tuple[OnlineRun, ...] | None
-
-    @property
-    def _is_private(self) -> bool:
-        return budget_for(self.epsilon, None, 2).is_private
 
     def _need_bounds(self) -> None:
         if self._is_private and self.bounds is None:
@@ -210,32 +202,6 @@ class PairwiseEstimator(BaseEstimator):
         """Rows to apply the fitted model to."""
         self._need_fit()
         return validate_data(self, X, dtype=np.float64, reset=False)
-
-    def _privacy(self) -> str:
-        """What the fit spent, or would spend."""
-        certificate = getattr(self, "certificate_", None)
-        if certificate is not None:
-            noise = ", seeded" if certificate.seeded else ""
-            return f"private: epsilon = {certificate.epsilon:.4g}, delta = {certificate.delta:.3g}{noise}"
-        try:
-            asked = f"epsilon = {self.epsilon:g}, not fitted yet" if self._is_private else ""
-        except InputError:
-            return f"epsilon = {self.epsilon!r} is no budget"
-        return f"private: {asked}" if asked else "not private: epsilon = None"
-
-    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        return f"{super().__repr__(N_CHAR_MAX)}  # {self._privacy()}"
-
-    def _repr_html_inner(self) -> str:
-        certificate = getattr(self, "certificate_", None)
-        card = plain_card(self._privacy()) if certificate is None else notebook_card(certificate)
-        return str(estimator_html_repr(self)) + card
-
-    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
-        shown = {"text/plain": repr(self)}
-        if get_config()["display"] == "diagram":
-            shown["text/html"] = self._repr_html_inner()
-        return shown
 
     def __getstate__(self) -> dict[str, Any]:
         # Rows and iterates that no noise covers stay in this process.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from entrenous import __version__
@@ -13,6 +13,7 @@ from entrenous.arrays import Array
 from entrenous.engine.bounds_release import HALF_WIDTH, BoundsRelease, clipping_radius
 from entrenous.engine.run import as_seeded_if
 from entrenous.errors import InputError
+from entrenous.estimators.display import ShowsPrivacy
 from entrenous.parts.feature_domains import FeatureBounds, missing_bounds
 from entrenous.parts.private_bounds import PrivateBounds
 from entrenous.planners.bounds_share import bounds_release
@@ -22,7 +23,7 @@ from entrenous.privacy.certificate import NO_PROBLEM, PrivacyCertificate, as_jso
 from entrenous.privacy.noise import noise_from
 
 
-class PrivateStandardizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class PrivateStandardizer(OneToOneFeatureMixin, TransformerMixin, ShowsPrivacy):
     """Centres and scales features by what a private search finds, for a budget of its own.
 
     In front of a private estimator a scaler that learns from the rows, such as scikit-learn's, is a release that nobody
@@ -64,6 +65,8 @@ class PrivateStandardizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator)
 
     """
 
+    _released = ("mean_", "scale_")
+
     def __init__(
         self,
         within: Any = None,
@@ -84,8 +87,7 @@ class PrivateStandardizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator)
 
     def fit(self, X: Any, y: Any = None) -> PrivateStandardizer:
         """Search centre and scale of every feature."""
-        budget = budget_for(self.epsilon, None, 2)
-        if self.within is None and budget.is_private:
+        if self.within is None and self._is_private:
             raise missing_bounds("a private search for centre and scale")
         X = self._checked(X, reset=True, ensure_min_samples=2)
         budget = budget_for(self.epsilon, self.delta, len(X))
