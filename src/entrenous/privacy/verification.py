@@ -186,7 +186,7 @@ def _verified_parts(certificate: PrivacyCertificate, checks: list[str]) -> tuple
         raise PrivacyError(
             "a composition needs the certificates it is made of", str(error), "Do not rely on it."
         ) from error
-    if not parts or max(part.n for part in parts) > certificate.n:
+    if not parts or max(part.n for part in parts) != certificate.n:
         raise _false("n", "that of its largest part", str(certificate.n))
     if any(part.seeded for part in parts) and not certificate.seeded:
         raise _false("noise", "seeded, as that of a part is", "secure")
