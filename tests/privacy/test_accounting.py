@@ -1,6 +1,7 @@
 """Prices of mechanism lists: our closed forms, dp-accounting's opinion, and a third computation for mixed kinds."""
 
 import math
+from dataclasses import replace
 
 import dp_accounting
 import pytest
@@ -176,3 +177,14 @@ def test_the_version_is_that_of_dp_accounting():
     from importlib.metadata import version
 
     assert accountant_version() == version("dp-accounting")
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 1e-4, 1e-3])
+@pytest.mark.parametrize("delta", [0.25, 1e-4, 1e-12])
+def test_a_tiny_epsilon_is_priced_in_little_memory(epsilon, delta):
+    """A grid that follows epsilon would have billions of points where the noise is set by delta."""
+    mechanism = calibrated(Budget(epsilon, delta), 1.0, "Lemma 2")
+    confirm(epsilon, [mechanism], delta)
+    # The whole promise off by a part in a hundred of mu is still noticed.
+    with pytest.raises(PrivacyError):
+        confirm(epsilon, [replace(mechanism, sigma=mechanism.sigma * 0.98)], delta)

@@ -20,7 +20,7 @@ class PublicClasses:
 
     def _declared_classes(self, classes: Sequence[Any] | None) -> tuple[Any, ...]:
         """The classes of an online fit, which cannot be found in rows that have not come yet."""
-        said = [tuple(c) for c in (classes, self.classes, getattr(self, "classes_", None)) if c is not None]
+        said = [_different(c) for c in (classes, self.classes, getattr(self, "classes_", None)) if c is not None]
         if not said and not self._is_private:
             raise InputError(
                 "the first partial_fit needs the classes", "classes=None", "Pass partial_fit(X, y, classes=(0, 1))."
@@ -32,13 +32,19 @@ class PublicClasses:
     def _public_classes(self, y: AnyArray) -> tuple[Any, ...]:
         check_classification_targets(y)
         if self.classes is not None:
-            return tuple(self.classes)
+            return _different(self.classes)
         if self._is_private:
             return (0, 1)
         found = np.unique(y)
         if len(found) < 2:
             raise InputError("learning from pairs needs two classes in y", "1 class", "Check labels and splits.")
         return tuple(found.tolist())
+
+
+def _different(classes: Sequence[Any]) -> tuple[Any, ...]:
+    if len(set(classes)) < len(classes):
+        raise InputError("classes must be different labels", repr(tuple(classes)), "List each of them once.")
+    return tuple(classes)
 
 
 def need_two_classes(classes: Sequence[Any], way_out: str) -> None:

@@ -58,8 +58,8 @@ def confirm(epsilon: float, mechanisms: Sequence[Mechanism], delta: float) -> No
     opinion = second_opinion(mechanisms, delta)
     for mechanism in mechanisms:
         _check_one_release(mechanism, delta)
-    # A pure loss is rounded up to the grid.
-    rounding = 0.0 if all(m.is_normal for m in mechanisms) else _GRID
+    # A pure loss is rounded up to the grid, and so is a Gaussian where the grid cannot follow a tiny epsilon.
+    rounding = _GRID if any(not m.is_normal for m in mechanisms) else _rounding(mechanisms, delta)
     if opinion > epsilon * (1.0 + TOLERANCE) + rounding:
         raise PrivacyError(
             f"the accountant must confirm epsilon <= {epsilon:.9g}", f"{opinion:.9g}", "Please report this as a defect."
@@ -122,6 +122,25 @@ def _over_scopes(mechanisms: Sequence[Mechanism], price: Callable[[Mechanism], f
     return everywhere + max(totals.values(), default=0.0)
 
 
+def _fine_step(expected: float) -> float:
+    """A grid with the expected epsilon on it."""
+    return expected / max(100, math.ceil(expected / _GRID))
+
+
+def _least_step(mu_squared: float) -> float:
+    """What a grid over the whole loss of a Gaussian may be, so that it has a million points and not a billion."""
+    mu = math.sqrt(mu_squared)
+    return (mu_squared / 2.0 + mu * math.sqrt(2.0 * 130.0)) / 1e6
+
+
+def _rounding(mechanisms: Sequence[Mechanism], delta: float) -> float:
+    """How far up the second opinion on Gaussians may be rounded: 0 where their epsilon is on the grid."""
+    mu_squared = _over_scopes([m for m in mechanisms if m.is_gaussian], lambda m: m.mu_squared)
+    expected = epsilon_of(math.sqrt(mu_squared), delta) if mu_squared > 0.0 else 0.0
+    least = _least_step(mu_squared)
+    return least if 0.0 < expected < math.inf and _fine_step(expected) < least else 0.0
+
+
 @lru_cache(maxsize=256)
 def _by_pld(mechanisms: tuple[Mechanism, ...], delta: float) -> float:
     # Cached because repeated fits (cross-validation, benchmarks) ask the same question at a tenth of a second each.
@@ -149,7 +168,7 @@ def _pld_of_scope(mechanisms: Sequence[Mechanism], delta: float) -> float:
         expected = epsilon_of(math.sqrt(mu_squared), delta)
         if 0.0 < expected < math.inf:
             # On a grid point a single Gaussian is exact; between two it is interpolated upwards.
-            step = expected / max(100, math.ceil(expected / _GRID))
+            step = max(_fine_step(expected), _least_step(mu_squared))
         tail = min(-90.0, math.log(delta) - 40.0) if delta > 0.0 else -90.0
         parts.append(
             pld.from_gaussian_mechanism(

@@ -11,7 +11,7 @@ from entrenous.errors import InputError, warn_of_privacy
 ADJACENCY = "replace-one"
 """Two data sets are neighbours when they have the same n and differ in one record, features and label."""
 
-LARGEST_EPSILON = 100.0
+SMALLEST_EPSILON, LARGEST_EPSILON = 1e-6, 100.0
 
 
 @dataclass(frozen=True)
@@ -49,6 +49,12 @@ def budget_for(epsilon: float | None, delta: float | None, n: int) -> Budget:
         )
     if math.isinf(epsilon):
         return NO_PRIVACY
+    if epsilon < SMALLEST_EPSILON:
+        raise InputError(
+            f"epsilon must be at least {SMALLEST_EPSILON:g}: below it there is nothing to learn and nothing to check",
+            f"epsilon={epsilon!r}",
+            "0.1 is already a strong promise.",
+        )
     if epsilon > LARGEST_EPSILON:
         raise InputError(
             f"epsilon must be at most {LARGEST_EPSILON:g}: beyond it e^epsilon promises nothing",
