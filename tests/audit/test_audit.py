@@ -9,6 +9,8 @@ from audit.bounds import CONFIDENCE, Statistic, best_event, largest_probability,
 from audit.scenarios import DELTA, SCENARIOS
 from entrenous.privacy.gaussian_dp import epsilon_of
 
+pytestmark = pytest.mark.attack
+
 
 def test_every_private_algorithm_is_audited_in_every_kind():
     offered = {(a.name, kind == "pure") for a in en.algorithms() for kind in a.privacy if kind != "none"}

@@ -11,6 +11,8 @@ from dp_accounting.rdp import RdpAccountant
 import entrenous as en
 from entrenous.privacy.accounting import TOLERANCE, second_opinion
 
+pytestmark = pytest.mark.attack
+
 PRIVATE = [record for record in en.algorithms() if set(record.privacy) != {"none"}]
 EPSILONS = (0.1, 0.5, 1.0, 2.0, 4.0, 8.0)
 DELTAS = (1e-10, 1e-6, 1e-3, 0.0)

@@ -13,6 +13,8 @@ import entrenous as en
 from entrenous.engine.phases import Minimise
 from entrenous.parts import surrogates
 
+pytestmark = pytest.mark.attack
+
 PRIVATE = [record for record in en.algorithms() if set(record.privacy) != {"none"}]
 PLANS, FAMILIES = 100, 5
 LEAST_CASES = 2000
