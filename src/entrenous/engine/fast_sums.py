@@ -1,0 +1,174 @@
+"""Loss and slopes over all pairs of one-dimensional scores in linear time: the logistic and Welsch's surrogate.
+
+The score axis is cut into cells, and a kernel ``k(s - s')`` between two cells is a polynomial of degree 7 in each of the
+two places, so a cell acts through its power moments (a fast multipole method in one dimension: Greengard and Rokhlin
+1987; interpolated kernels: Fong and Darve 2009). Matrices depend on the cells' offset only.
+
+* *Error.* Interpolation in p Chebyshev points of a cell of half-width a errs by at most ``4 M rho^-p / (1 - 1/rho)``, M
+  the largest modulus on the ellipse with semi-axes ``a (rho +- 1/rho) / 2`` (Trefethen, *Approximation Theory and
+  Approximation Practice*, Theorem 8.2). The logistic's poles lie at distance pi: with a <= 1/8, rho comes near 50 and
+  ``50^-8 = 3e-14``. For the Gaussian, which has none, the p-th derivative at 0 gives
+  ``2 (a/2)^p p! / (p! 2^(p/2) (p/2)!) = 5e-15`` with a <= 1/16 and p = 8.
+* *Far cells.* Beyond a margin of 4 the logistic is eight terms of ``log(1 + e^-t) = sum_m (-1)^(m-1) e^(-mt) / m``, the
+  rest below ``e^-32 = 1.3e-14`` of the first. Each term is separable and is carried along the axis as one number, so the
+  width of the scores costs nothing but cells. A Gaussian beyond 9 bandwidths is below ``3e-18`` and left out.
+* *Small sums.* The logistic's error is relative for every pair of cells, all terms have one sign, and so losses and
+  slopes of well separated classes keep their digits until they underflow. Welsch's slopes are exact relative to
+  ``1e-14 / bandwidth`` per pair; when all errors fall into one cell, the cell shrinks to them.
+* *Scores* are cut at multiples of a power of two, which rounds nothing, wherever zero is.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from entrenous.arrays import AnyArray, Array, Codes
+from entrenous.engine.fast_sums_kernel import TERMS, add_far_logistic, add_near, evaluate, far_pairs, moments, place
+from entrenous.parts.problem import Problem
+from entrenous.parts.surrogates import Logistic, Reparametrised, Surrogate, Welsch
+
+_LOGISTIC_WIDTH, _LOGISTIC_REACH, _RATES = 1.0 / 4.0, 4.0, 8
+_GAUSSIAN_WIDTH, _GAUSSIAN_REACH = 1.0 / 8.0, 9.0
+_PAIRS_PER_CELL = 400
+"""What a cell costs, in pairs of the tiles: below it the tiles win."""
+
+
+def fast_sums(problem: Problem, scores: Array, y: AnyArray) -> tuple[float, Array] | None:
+    """The loss summed over the counted ordered pairs, and its derivative by every score.
+
+    `scores` are those of the records for ranking, and minus their errors for error entropy. None where there is no fast sum: other tasks and
+    surrogates, few pairs, scores that are not finite or so wide that cells cannot be counted.
+    """
+    base, inner, outer = _unwrapped(problem.loss)
+    if problem.task == "auc" and type(base) is Logistic:
+        return logistic_sums(scores, y == 1, y == 0, inner, outer)
+    if problem.task == "error-entropy" and isinstance(base, Welsch):
+        return welsch_sums(scores, inner / base.bandwidth, outer)
+    return None
+
+
+def logistic_sums(
+    scores: Array, events: AnyArray, others: AnyArray, inner: float = 1.0, outer: float = 1.0, *, always: bool = False
+) -> tuple[float, Array] | None:
+    """``sum of outer * log(1 + e^(-inner (s_i - s_j)))``, i over the events and j over the others, and its gradient.
+
+    `events` and `others` are masks. `always` cuts into cells even where the tiles of ``all_pairs`` are faster.
+    """
+    pairs = float(np.count_nonzero(events)) * float(np.count_nonzero(others))
+    grid = _cut(scores, inner, _LOGISTIC_WIDTH, 0.0, math.inf if always else pairs / _PAIRS_PER_CELL)
+    if grid is None:
+        return None
+    side = np.where(events, 0, np.where(others, 1, -1)).astype(np.int8)
+    event, other = sums = moments(grid.cells, grid.x, side, 2, len(grid.where))
+    near = math.ceil(_LOGISTIC_REACH / grid.width)
+    local = np.zeros_like(sums)
+    loss = add_near(grid.where, near, event, other, *_near_tables("logistic", grid.width, near), *local)
+    rising, falling = _exponentials(grid.width)
+    axis = grid.where, near, grid.width
+    loss += add_far_logistic(*axis, True, False, other, event, rising, falling, local[0])
+    loss += add_far_logistic(*axis, True, True, event, other, rising, falling, local[1])
+    # The same pairs of cells, seen from their left ends: slopes only, their loss is in already.
+    add_far_logistic(*axis, False, True, other, event, falling, rising, local[0])
+    add_far_logistic(*axis, False, False, event, other, falling, rising, local[1])
+    local *= outer * inner
+    local[1] *= -1.0
+    return outer * loss, evaluate(grid.cells, grid.x, side, local)
+
+
+def welsch_sums(
+    scores: Array, inner: float = 1.0, outer: float = 1.0, *, always: bool = False
+) -> tuple[float, Array] | None:
+    """``sum of outer * (1 - e^(-(inner (s_i - s_j))^2 / 2))`` over ordered pairs, and its gradient; as above."""
+    pairs = float(len(scores)) ** 2
+    grid = _cut(scores, inner, _GAUSSIAN_WIDTH, 1.0, math.inf if always else pairs / _PAIRS_PER_CELL)
+    if grid is None:
+        return None
+    side = np.zeros(len(scores), dtype=np.int8)
+    (sums,) = moments(grid.cells, grid.x, side, 1, len(grid.where))
+    # Where the cell has shrunk to the scores there are three cells at most.
+    near = min(math.ceil(_GAUSSIAN_REACH / grid.width), max(3, int(2 * _GAUSSIAN_REACH / _GAUSSIAN_WIDTH)))
+    local = np.zeros((2, *sums.shape))
+    loss = add_near(grid.where, near, sums, sums, *_near_tables("welsch", grid.width, near), *local)
+    loss += far_pairs(grid.where, near, sums[:, 0])
+    gradient = outer * inner * (local[:1] - local[1:])
+    return outer * loss, evaluate(grid.cells, grid.x, side, gradient)
+
+
+def _unwrapped(surrogate: Surrogate) -> tuple[Surrogate, float, float]:
+    inner = outer = 1.0
+    while isinstance(surrogate, Reparametrised):
+        inner, outer, surrogate = inner * surrogate.inner, outer * surrogate.outer, surrogate.base
+    return surrogate, inner, outer
+
+
+class _Grid(NamedTuple):
+    """Cells of one width, measured in margins, and every point's cell and place there."""
+
+    width: float
+    where: Codes
+    cells: Codes
+    x: Array
+
+
+def _cut(scores: Array, inner: float, widest: float, shrink: float, most: float) -> _Grid | None:
+    """The scores in cells at most `widest`, or None where more than `most` cells would be walked.
+
+    With `shrink` the cells are no wider than that share of the scores' range.
+    """
+    low, high = float(scores.min(initial=math.inf)), float(scores.max(initial=-math.inf))
+    spread = abs(inner) * (high - low)
+    if not (0.0 <= spread < math.inf and inner != 0.0) or (shrink and spread == 0.0):
+        return None
+    widest = min(widest, shrink * spread) if shrink else widest
+    per_cell = math.ldexp(1.0, math.ceil(math.log2(abs(inner) / widest)))
+    first, last = low * per_cell, high * per_cell
+    if not max(abs(first), abs(last)) < 2.0**61 or min(len(scores), last - first + 1.0) > most:
+        return None
+    if inner < 0.0:
+        first, last = -last, -first
+    start = math.floor(first)
+    span = math.floor(last) - start + 1
+    cells, x = place(scores, math.copysign(per_cell, inner), start)
+    if span <= max(1024, len(scores) // 4):
+        where = np.arange(span)
+    else:
+        # Empty cells would outweigh the points: keep those that somebody is in.
+        where, cells = np.unique(cells, return_inverse=True)
+    return _Grid(abs(inner) / per_cell, where, cells, x)
+
+
+_NODES = np.cos((np.arange(TERMS) + 0.5) * np.pi / TERMS)
+
+
+@lru_cache(maxsize=1)
+def _to_powers() -> Array:
+    """From values at the Chebyshev points to coefficients of powers."""
+    to_chebyshev = np.cos(np.outer(np.arange(TERMS), (np.arange(TERMS) + 0.5) * np.pi / TERMS)) * (2.0 / TERMS)
+    to_chebyshev[0] /= 2.0
+    powers = np.zeros((TERMS, TERMS))
+    for k in range(TERMS):
+        powers[: k + 1, k] = np.polynomial.chebyshev.cheb2poly(np.eye(TERMS)[k])[: k + 1]
+    return powers @ to_chebyshev
+
+
+@lru_cache(maxsize=16)
+def _near_tables(kernel: str, width: float, near: int) -> tuple[Array, Array, Array]:
+    """Slopes, slopes transposed and values transposed of the kernel between cells at offsets ``-near..near``."""
+    offsets = np.arange(-near, near + 1)[:, None, None]
+    margins = width * (offsets + (_NODES[:, None] - _NODES[None, :]) / 2.0)
+    surrogate = Logistic() if kernel == "logistic" else Welsch()
+    turn = _to_powers()
+    slopes, values = (turn @ kind(margins) @ turn.T for kind in (surrogate.derivative, surrogate.value))
+    turned = (np.ascontiguousarray(table.transpose(0, 2, 1)) for table in (slopes, values))
+    return (np.ascontiguousarray(slopes), *turned)
+
+
+@lru_cache(maxsize=16)
+def _exponentials(width: float) -> tuple[Array, Array]:
+    """``e^(m width x / 2)`` for ``m = 1.._RATES`` in powers of x, and with the sign of x turned."""
+    rates = np.arange(1, _RATES + 1)[:, None] * width / 2.0
+    return np.exp(rates * _NODES) @ _to_powers().T, np.exp(-rates * _NODES) @ _to_powers().T

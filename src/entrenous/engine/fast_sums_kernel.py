@@ -1,0 +1,164 @@
+"""The compiled passes of ``fast_sums``: power moments of the cells, sums between cells, values back at the points.
+
+Moments and local polynomials have one row of `TERMS` numbers per cell, in powers of the point's place ``x`` in
+``[-1, 1]`` within its cell. Entry 0 of a moment row is the number of points. `where` holds the cells' integer places,
+increasing; cells that nobody is in may be left out.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+TERMS = 8
+"""Powers per cell: a row of them is one cache line."""
+
+
+@njit(cache=True, error_model="numpy")
+def place(scores, per_cell, first):
+    """Each score's cell, counted from `first`, and its place in ``[-1, 1]`` there.
+
+    `per_cell` is a power of two up to its sign, so that nothing here rounds but the last doubling.
+    """
+    cells = np.empty(len(scores), np.int64)
+    x = np.empty(len(scores))
+    for i in range(len(scores)):
+        v = scores[i] * per_cell
+        whole = math.floor(v)
+        cells[i] = np.int64(whole) - first
+        x[i] = 2.0 * (v - whole) - 1.0
+    return cells, x
+
+
+@njit(cache=True, error_model="numpy")
+def moments(cells, x, side, n_sides, n_cells):
+    """``sum x^k`` over the points of every cell, apart for each side; a negative side is left out."""
+    sums = np.zeros((n_sides, n_cells, TERMS))
+    for i in range(len(x)):
+        if side[i] >= 0:
+            row = sums[side[i], cells[i]]
+            x1 = x[i]
+            x2 = x1 * x1
+            x3 = x2 * x1
+            x4 = x2 * x2
+            row[0] += 1.0
+            row[1] += x1
+            row[2] += x2
+            row[3] += x3
+            row[4] += x4
+            row[5] += x4 * x1
+            row[6] += x4 * x2
+            row[7] += x4 * x3
+    return sums
+
+
+@njit(cache=True, error_model="numpy")
+def evaluate(cells, x, side, local):
+    """The local polynomial of the point's side and cell, at the point; 0 for a negative side."""
+    values = np.zeros(len(x))
+    for i in range(len(x)):
+        if side[i] >= 0:
+            c = local[side[i], cells[i]]
+            x1 = x[i]
+            x2 = x1 * x1
+            low = (c[0] + c[1] * x1) + (c[2] + c[3] * x1) * x2
+            high = (c[4] + c[5] * x1) + (c[6] + c[7] * x1) * x2
+            values[i] = low + high * (x2 * x2)
+    return values
+
+
+@njit(cache=True, error_model="numpy")
+def add_near(where, near, rows, columns, slopes, slopes_turned, values_turned, local_rows, local_columns):
+    """The pairs of cells at most `near` apart: returns their loss, adds their slopes to both sides' polynomials.
+
+    ``slopes[near + offset]`` is the matrix of the kernel between a row cell and the column cell `offset` places to its
+    left; the turned ones are transposed, so that every inner loop adds a multiple of a row.
+    """
+    loss = 0.0
+    begin = 0
+    potential = np.empty(TERMS)
+    for c in range(len(where)):
+        while where[c] - where[begin] > near:
+            begin += 1
+        if rows[c, 0] == 0.0:
+            continue
+        for k in range(TERMS):
+            potential[k] = 0.0
+        d = begin
+        while d < len(where) and where[d] - where[c] <= near:
+            if columns[d, 0] != 0.0:
+                at = near + where[c] - where[d]
+                for term in range(TERMS):
+                    source, target = columns[d, term], rows[c, term]
+                    for k in range(TERMS):
+                        local_rows[c, k] += source * slopes_turned[at, term, k]
+                        potential[k] += source * values_turned[at, term, k]
+                        local_columns[d, k] += target * slopes[at, term, k]
+            d += 1
+        for k in range(TERMS):
+            loss += rows[c, k] * potential[k]
+    return loss
+
+
+@njit(cache=True, error_model="numpy")
+def add_far_logistic(where, near, width, forward, saturated, sources, targets, outgoing, incoming, local):
+    """The logistic kernel from cells more than `near` behind: returns the loss, adds the slopes to `local`.
+
+    At distance t > 0 it is ``log(1 + e^-t) = sum_m (-1)^(m-1) e^(-mt) / m``, and each term moves from cell to cell as a
+    factor. `saturated` pairs are ordered wrongly and pay t on top, with slope -1. Forward, sources lie to the left.
+    """
+    n_rates = len(outgoing)
+    carried = np.zeros(n_rates)
+    count, distance, loss = 0.0, 0.0, 0.0
+    step, at, entering = (1, 0, 0) if forward else (-1, len(where) - 1, len(where) - 1)
+    before = at
+    for _ in range(len(where)):
+        gap = width * abs(where[at] - where[before])
+        if count > 0.0:
+            decay, power = math.exp(-gap), 1.0
+            for m in range(n_rates):
+                power *= decay
+                carried[m] *= power
+            distance += count * gap
+        while abs(where[at] - where[entering]) > near:
+            if sources[entering, 0] != 0.0:
+                gap = width * abs(where[at] - where[entering])
+                decay, power = math.exp(-gap), 1.0
+                for m in range(n_rates):
+                    power *= decay
+                    mass = 0.0
+                    for k in range(TERMS):
+                        mass += sources[entering, k] * outgoing[m, k]
+                    carried[m] += power * mass
+                count += sources[entering, 0]
+                distance += sources[entering, 0] * gap - step * sources[entering, 1] * width / 2.0
+            entering += step
+        if count > 0.0 and targets[at, 0] != 0.0:
+            sign = 1.0
+            for m in range(n_rates):
+                mass = 0.0
+                for k in range(TERMS):
+                    mass += targets[at, k] * incoming[m, k]
+                    local[at, k] += (sign if saturated else -sign) * carried[m] * incoming[m, k]
+                loss += sign * carried[m] * mass / (m + 1.0)
+                sign = -sign
+            if saturated:
+                local[at, 0] -= count
+                loss += targets[at, 0] * distance + step * count * targets[at, 1] * width / 2.0
+        before = at
+        at += step
+    return loss
+
+
+@njit(cache=True, error_model="numpy")
+def far_pairs(where, near, counts):
+    """How many ordered pairs of points lie in cells more than `near` apart."""
+    pairs, behind, entering = 0.0, 0.0, 0
+    for c in range(len(where)):
+        while where[c] - where[entering] > near:
+            behind += counts[entering]
+            entering += 1
+        pairs += 2.0 * behind * counts[c]
+    return pairs
