@@ -1,20 +1,21 @@
 """Loss and slopes over all pairs of one-dimensional scores in linear time: the logistic and Welsch's surrogate.
 
-The score axis is cut into cells, and a kernel ``k(s - s')`` between two cells is a polynomial of degree 7 in each of the
-two places, so a cell acts through its power moments (a fast multipole method in one dimension: Greengard and Rokhlin
-1987; interpolated kernels: Fong and Darve 2009). Matrices depend on the cells' offset only.
+The score axis is cut into cells, and a kernel ``k(s - s')`` between two cells is a polynomial of degree 7 in each
+place, so a cell acts through its power moments (a fast multipole method in one dimension: Greengard and Rokhlin 1987;
+interpolated kernels: Fong and Darve 2009). The matrices between cells depend on their offset only.
 
 * *Error.* Interpolation in p Chebyshev points of a cell of half-width a errs by at most ``4 M rho^-p / (1 - 1/rho)``, M
   the largest modulus on the ellipse with semi-axes ``a (rho +- 1/rho) / 2`` (Trefethen, *Approximation Theory and
   Approximation Practice*, Theorem 8.2). The logistic's poles lie at distance pi: with a <= 1/8, rho comes near 50 and
   ``50^-8 = 3e-14``. For the Gaussian, which has none, the p-th derivative at 0 gives
-  ``2 (a/2)^p p! / (p! 2^(p/2) (p/2)!) = 5e-15`` with a <= 1/16 and p = 8.
-* *Far cells.* Beyond a margin of 4 the logistic is eight terms of ``log(1 + e^-t) = sum_m (-1)^(m-1) e^(-mt) / m``, the
-  rest below ``e^-32 = 1.3e-14`` of the first. Each term is separable and is carried along the axis as one number, so the
-  width of the scores costs nothing but cells. A Gaussian beyond 9 bandwidths is below ``3e-18`` and left out.
+  ``2 (a/2)^p / (2^(p/2) (p/2)!) = 5e-15`` with a <= 1/16 and p = 8.
+* *Far cells.* Beyond a margin of 4 the logistic is eight terms of ``log(1 + e^-t) = sum_m (-1)^(m-1) e^(-mt) / m``,
+  the rest below ``e^-32 = 1.3e-14`` of the first. Each term is separable and travels along the axis as one number, so
+  wide scores cost nothing but their cells. A Gaussian beyond 9 bandwidths is below ``3e-18`` and left out.
 * *Small sums.* The logistic's error is relative for every pair of cells, all terms have one sign, and so losses and
-  slopes of well separated classes keep their digits until they underflow. Welsch's slopes are exact relative to
-  ``1e-14 / bandwidth`` per pair; when all errors fall into one cell, the cell shrinks to them.
+  slopes of well separated classes keep their digits until they underflow. Welsch's slopes are exact up to
+  ``1e-14 / bandwidth`` per pair, as if the errors had moved by 1e-14 bandwidths; where all errors lie within one cell,
+  the cell shrinks to them.
 * *Scores* are cut at multiples of a power of two, which rounds nothing, wherever zero is.
 """
 
@@ -33,20 +34,26 @@ from entrenous.parts.surrogates import Logistic, Reparametrised, Surrogate, Wels
 
 _LOGISTIC_WIDTH, _LOGISTIC_REACH, _RATES = 1.0 / 4.0, 4.0, 8
 _GAUSSIAN_WIDTH, _GAUSSIAN_REACH = 1.0 / 8.0, 9.0
-_PAIRS_PER_CELL = 400
-"""What a cell costs, in pairs of the tiles: below it the tiles win."""
+_PAIRS_PER_CELL = 256
+"""What a cell costs, in pairs of the tiles of ``all_pairs``: with fewer pairs than that the tiles win."""
+
+
+def has_fast_sum(problem: Problem) -> bool:
+    """Whether the problem's scores are one-dimensional and its surrogate is one of the two."""
+    kind = {"auc": Logistic, "error-entropy": Welsch}.get(problem.task)
+    return type(_unwrapped(problem.loss)[0]) is kind
 
 
 def fast_sums(problem: Problem, scores: Array, y: AnyArray) -> tuple[float, Array] | None:
     """The loss summed over the counted ordered pairs, and its derivative by every score.
 
-    `scores` are those of the records for ranking, and minus their errors for error entropy. None where there is no fast sum: other tasks and
-    surrogates, few pairs, scores that are not finite or so wide that cells cannot be counted.
+    `scores` are the records' scores in ranking, their errors in error entropy. None where the tiles have to do it: no
+    fast sum, few pairs, scores that are not finite or so wide that cells cannot be counted.
     """
     base, inner, outer = _unwrapped(problem.loss)
     if problem.task == "auc" and type(base) is Logistic:
         return logistic_sums(scores, y == 1, y == 0, inner, outer)
-    if problem.task == "error-entropy" and isinstance(base, Welsch):
+    if problem.task == "error-entropy" and type(base) is Welsch:
         return welsch_sums(scores, inner / base.bandwidth, outer)
     return None
 
@@ -62,11 +69,12 @@ def logistic_sums(
     grid = _cut(scores, inner, _LOGISTIC_WIDTH, 0.0, math.inf if always else pairs / _PAIRS_PER_CELL)
     if grid is None:
         return None
-    side = np.where(events, 0, np.where(others, 1, -1)).astype(np.int8)
+    # 0 for events, 1 for others, -1 for neither.
+    side = np.int8(2) * others.astype(np.int8) + events.astype(np.int8) - np.int8(1)
     event, other = sums = moments(grid.cells, grid.x, side, 2, len(grid.where))
     near = math.ceil(_LOGISTIC_REACH / grid.width)
     local = np.zeros_like(sums)
-    loss = add_near(grid.where, near, event, other, *_near_tables("logistic", grid.width, near), *local)
+    loss = add_near(grid.where, near, event, other, False, *_near_tables("logistic", grid.width, near), *local)
     rising, falling = _exponentials(grid.width)
     axis = grid.where, near, grid.width
     loss += add_far_logistic(*axis, True, False, other, event, rising, falling, local[0])
@@ -90,9 +98,9 @@ def welsch_sums(
     side = np.zeros(len(scores), dtype=np.int8)
     (sums,) = moments(grid.cells, grid.x, side, 1, len(grid.where))
     # Where the cell has shrunk to the scores there are three cells at most.
-    near = min(math.ceil(_GAUSSIAN_REACH / grid.width), max(3, int(2 * _GAUSSIAN_REACH / _GAUSSIAN_WIDTH)))
+    near = math.ceil(_GAUSSIAN_REACH / max(grid.width, _GAUSSIAN_WIDTH / 2.0))
     local = np.zeros((2, *sums.shape))
-    loss = add_near(grid.where, near, sums, sums, *_near_tables("welsch", grid.width, near), *local)
+    loss = add_near(grid.where, near, sums, sums, True, *_near_tables("welsch", grid.width, near), *local)
     loss += far_pairs(grid.where, near, sums[:, 0])
     gradient = outer * inner * (local[:1] - local[1:])
     return outer * loss, evaluate(grid.cells, grid.x, side, gradient)
@@ -124,7 +132,10 @@ def _cut(scores: Array, inner: float, widest: float, shrink: float, most: float)
     if not (0.0 <= spread < math.inf and inner != 0.0) or (shrink and spread == 0.0):
         return None
     widest = min(widest, shrink * spread) if shrink else widest
-    per_cell = math.ldexp(1.0, math.ceil(math.log2(abs(inner) / widest)))
+    ratio = abs(inner) / widest if widest > 0.0 else math.inf
+    if not 1e-290 < ratio < 1e290:
+        return None
+    per_cell = math.ldexp(1.0, math.ceil(math.log2(ratio)))
     first, last = low * per_cell, high * per_cell
     if not max(abs(first), abs(last)) < 2.0**61 or min(len(scores), last - first + 1.0) > most:
         return None
@@ -163,8 +174,8 @@ def _near_tables(kernel: str, width: float, near: int) -> tuple[Array, Array, Ar
     surrogate = Logistic() if kernel == "logistic" else Welsch()
     turn = _to_powers()
     slopes, values = (turn @ kind(margins) @ turn.T for kind in (surrogate.derivative, surrogate.value))
-    turned = (np.ascontiguousarray(table.transpose(0, 2, 1)) for table in (slopes, values))
-    return (np.ascontiguousarray(slopes), *turned)
+    slopes_turned, values_turned = (np.ascontiguousarray(table.transpose(0, 2, 1)) for table in (slopes, values))
+    return np.ascontiguousarray(slopes), slopes_turned, values_turned
 
 
 @lru_cache(maxsize=16)

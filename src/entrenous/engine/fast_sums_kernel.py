@@ -17,7 +17,7 @@ TERMS = 8
 
 
 @njit(cache=True, error_model="numpy")
-def place(scores, per_cell, first):
+def place(scores, per_cell, first):  # type: ignore[no-untyped-def]
     """Each score's cell, counted from `first`, and its place in ``[-1, 1]`` there.
 
     `per_cell` is a power of two up to its sign, so that nothing here rounds but the last doubling.
@@ -33,7 +33,7 @@ def place(scores, per_cell, first):
 
 
 @njit(cache=True, error_model="numpy")
-def moments(cells, x, side, n_sides, n_cells):
+def moments(cells, x, side, n_sides, n_cells):  # type: ignore[no-untyped-def]
     """``sum x^k`` over the points of every cell, apart for each side; a negative side is left out."""
     sums = np.zeros((n_sides, n_cells, TERMS))
     for i in range(len(x)):
@@ -55,7 +55,7 @@ def moments(cells, x, side, n_sides, n_cells):
 
 
 @njit(cache=True, error_model="numpy")
-def evaluate(cells, x, side, local):
+def evaluate(cells, x, side, local):  # type: ignore[no-untyped-def]
     """The local polynomial of the point's side and cell, at the point; 0 for a negative side."""
     values = np.zeros(len(x))
     for i in range(len(x)):
@@ -70,11 +70,13 @@ def evaluate(cells, x, side, local):
 
 
 @njit(cache=True, error_model="numpy")
-def add_near(where, near, rows, columns, slopes, slopes_turned, values_turned, local_rows, local_columns):
+def add_near(where, near, rows, columns, mirrored, slopes, slopes_turned, values_turned, local_rows, local_columns):  # type: ignore[no-untyped-def]
     """The pairs of cells at most `near` apart: returns their loss, adds their slopes to both sides' polynomials.
 
     ``slopes[near + offset]`` is the matrix of the kernel between a row cell and the column cell `offset` places to its
-    left; the turned ones are transposed, so that every inner loop adds a multiple of a row.
+    left; the turned ones are transposed, so that every inner loop adds a multiple of a row. `mirrored` says that rows
+    and columns are the same points and the kernel even: a pair of cells then stands for its mirror image too, in the
+    loss and in ``local_rows - local_columns``.
     """
     loss = 0.0
     begin = 0
@@ -86,12 +88,13 @@ def add_near(where, near, rows, columns, slopes, slopes_turned, values_turned, l
             continue
         for k in range(TERMS):
             potential[k] = 0.0
-        d = begin
+        d = c if mirrored else begin
         while d < len(where) and where[d] - where[c] <= near:
             if columns[d, 0] != 0.0:
                 at = near + where[c] - where[d]
+                times = 2.0 if mirrored and d > c else 1.0
                 for term in range(TERMS):
-                    source, target = columns[d, term], rows[c, term]
+                    source, target = times * columns[d, term], times * rows[c, term]
                     for k in range(TERMS):
                         local_rows[c, k] += source * slopes_turned[at, term, k]
                         potential[k] += source * values_turned[at, term, k]
@@ -103,7 +106,7 @@ def add_near(where, near, rows, columns, slopes, slopes_turned, values_turned, l
 
 
 @njit(cache=True, error_model="numpy")
-def add_far_logistic(where, near, width, forward, saturated, sources, targets, outgoing, incoming, local):
+def add_far_logistic(where, near, width, forward, saturated, sources, targets, outgoing, incoming, local):  # type: ignore[no-untyped-def]
     """The logistic kernel from cells more than `near` behind: returns the loss, adds the slopes to `local`.
 
     At distance t > 0 it is ``log(1 + e^-t) = sum_m (-1)^(m-1) e^(-mt) / m``, and each term moves from cell to cell as a
@@ -153,7 +156,7 @@ def add_far_logistic(where, near, width, forward, saturated, sources, targets, o
 
 
 @njit(cache=True, error_model="numpy")
-def far_pairs(where, near, counts):
+def far_pairs(where, near, counts):  # type: ignore[no-untyped-def]
     """How many ordered pairs of points lie in cells more than `near` apart."""
     pairs, behind, entering = 0.0, 0.0, 0
     for c in range(len(where)):
