@@ -9,6 +9,7 @@ import pytest
 
 from entrenous.engine.all_pairs import all_pairs_gradient, all_pairs_objective
 from entrenous.engine.fast_sums import fast_sums, has_fast_sum, logistic_sums, welsch_sums
+from entrenous.engine.fast_sums_kernel import occupied
 from entrenous.parts.parameter_domains import L2Ball
 from entrenous.parts.problem import Problem
 from entrenous.parts.scores import ErrorDifference, LinearDifference
@@ -128,6 +129,15 @@ def test_many_records_against_a_sample_of_the_weights():
         assert weights[i] == pytest.approx(sign * math.fsum(Logistic().derivative(margins)), rel=RELATIVE)
         expected = 2.0 * math.fsum(Welsch().derivative(scores[i] - scores))
         assert slopes[i] == pytest.approx(expected, rel=RELATIVE, abs=RELATIVE * np.abs(slopes).max())
+
+
+@pytest.mark.parametrize("spread", [1, 10, 10**6, 2**60])
+def test_occupied_cells_are_the_sorted_distinct_ones(spread):
+    cells = np.random.default_rng(4).integers(0, spread, size=1000)
+    where, index = occupied(cells)
+    expected_where, expected_index = np.unique(cells, return_inverse=True)
+    np.testing.assert_array_equal(where, expected_where)
+    np.testing.assert_array_equal(index, expected_index)
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf, 1e300])

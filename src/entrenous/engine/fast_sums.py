@@ -28,7 +28,16 @@ from typing import NamedTuple
 import numpy as np
 
 from entrenous.arrays import AnyArray, Array, Codes
-from entrenous.engine.fast_sums_kernel import TERMS, add_far_logistic, add_near, evaluate, far_pairs, moments, place
+from entrenous.engine.fast_sums_kernel import (
+    TERMS,
+    add_far_logistic,
+    add_near,
+    evaluate,
+    far_pairs,
+    moments,
+    occupied,
+    place,
+)
 from entrenous.parts.problem import Problem
 from entrenous.parts.surrogates import Logistic, Reparametrised, Surrogate, Welsch
 
@@ -148,7 +157,7 @@ def _cut(scores: Array, inner: float, widest: float, shrink: float, most: float)
         where = np.arange(span)
     else:
         # Empty cells would outweigh the points: keep those that somebody is in.
-        where, cells = np.unique(cells, return_inverse=True)
+        where, cells = occupied(cells)
     return _Grid(abs(inner) / per_cell, where, cells, x)
 
 

@@ -33,6 +33,35 @@ def place(scores, per_cell, first):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, error_model="numpy")
+def occupied(cells):  # type: ignore[no-untyped-def]
+    """The cells that somebody is in, sorted, and each point's index among them: a hash table, where a sort is slow."""
+    bits = 4
+    while (1 << bits) < 2 * len(cells):
+        bits += 1
+    table = np.full(1 << bits, -1)
+    seen = np.empty(len(cells), np.int64)
+    index = np.empty(len(cells), np.int64)
+    n_seen = 0
+    for i in range(len(cells)):
+        # Multiplying by 2^64 over the golden ratio spreads neighbouring cells (Knuth, volume 3, section 6.4).
+        at = np.int64((np.uint64(cells[i]) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(64 - bits))
+        while table[at] >= 0 and seen[table[at]] != cells[i]:
+            at = (at + 1) & ((1 << bits) - 1)
+        if table[at] < 0:
+            table[at] = n_seen
+            seen[n_seen] = cells[i]
+            n_seen += 1
+        index[i] = table[at]
+    order = np.argsort(seen[:n_seen])
+    rank = np.empty(n_seen, np.int64)
+    for k in range(n_seen):
+        rank[order[k]] = k
+    for i in range(len(cells)):
+        index[i] = rank[index[i]]
+    return seen[order], index
+
+
+@njit(cache=True, error_model="numpy")
 def moments(cells, x, side, n_sides, n_cells):  # type: ignore[no-untyped-def]
     """``sum x^k`` over the points of every cell, apart for each side; a negative side is left out."""
     sums = np.zeros((n_sides, n_cells, TERMS))
