@@ -148,9 +148,15 @@ def test_scores_that_cannot_be_cut_go_to_the_tiles(bad):
     assert welsch_sums(scores, always=True) is None
 
 
-@pytest.mark.parametrize("scores", [np.array([]), np.full(4, 0.5), np.array([0.0, 5e-324])])
+@pytest.mark.parametrize("scores", [np.array([]), np.array([0.0, 5e-324])])
 def test_welsch_leaves_scores_without_a_range_to_the_tiles(scores):
     assert welsch_sums(scores, always=True) is None
+
+
+def test_welsch_of_equal_errors_is_zero():
+    loss, gradient = welsch_sums(SCORES["equal"])
+    assert loss == 0.0
+    assert not gradient.any()
 
 
 def test_few_pairs_go_to_the_tiles():

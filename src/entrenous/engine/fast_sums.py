@@ -14,8 +14,7 @@ interpolated kernels: Fong and Darve 2009). The matrices between cells depend on
   wide scores cost nothing but their cells. A Gaussian beyond 9 bandwidths is below ``3e-18`` and left out.
 * *Small sums.* The logistic's error is relative for every pair of cells, all terms have one sign, and so losses and
   slopes of well separated classes keep their digits until they underflow. Welsch's slopes are exact up to
-  ``1e-14 / bandwidth`` per pair, as if the errors had moved by 1e-14 bandwidths; where all errors lie within one cell,
-  the cell shrinks to them.
+  ``1e-14 / bandwidth`` per pair; where all errors lie within one cell, the cell shrinks to them.
 * *Scores* are cut at multiples of a power of two, which rounds nothing, wherever zero is.
 """
 
@@ -32,11 +31,11 @@ from entrenous.engine.fast_sums_kernel import (
     TERMS,
     add_far_logistic,
     add_near,
+    cells_of,
     evaluate,
     far_pairs,
     moments,
     occupied,
-    place,
 )
 from entrenous.parts.problem import Problem
 from entrenous.parts.surrogates import Logistic, Reparametrised, Surrogate, Welsch
@@ -75,12 +74,12 @@ def logistic_sums(
     `events` and `others` are masks. `always` cuts into cells even where the tiles of ``all_pairs`` are faster.
     """
     pairs = float(np.count_nonzero(events)) * float(np.count_nonzero(others))
-    grid = _cut(scores, inner, _LOGISTIC_WIDTH, 0.0, math.inf if always else pairs / _PAIRS_PER_CELL)
+    grid = _cut(scores, inner, _LOGISTIC_WIDTH, False, math.inf if always else pairs / _PAIRS_PER_CELL)
     if grid is None:
         return None
     # 0 for events, 1 for others, -1 for neither.
     side = np.int8(2) * others.astype(np.int8) + events.astype(np.int8) - np.int8(1)
-    event, other = sums = moments(grid.cells, grid.x, side, 2, len(grid.where))
+    event, other = sums = moments(*grid.points, side, 2, len(grid.where))
     near = math.ceil(_LOGISTIC_REACH / grid.width)
     local = np.zeros_like(sums)
     loss = add_near(grid.where, near, event, other, False, *_near_tables("logistic", grid.width, near), *local)
@@ -93,26 +92,28 @@ def logistic_sums(
     add_far_logistic(*axis, False, False, event, other, falling, rising, local[1])
     local *= outer * inner
     local[1] *= -1.0
-    return outer * loss, evaluate(grid.cells, grid.x, side, local)
+    return outer * loss, evaluate(*grid.points, side, local)
 
 
 def welsch_sums(
     scores: Array, inner: float = 1.0, outer: float = 1.0, *, always: bool = False
 ) -> tuple[float, Array] | None:
     """``sum of outer * (1 - e^(-(inner (s_i - s_j))^2 / 2))`` over ordered pairs, and its gradient; as above."""
+    if len(scores) and float(scores.min()) == float(scores.max()) and math.isfinite(scores[0]):
+        return 0.0, np.zeros(len(scores))
     pairs = float(len(scores)) ** 2
-    grid = _cut(scores, inner, _GAUSSIAN_WIDTH, 1.0, math.inf if always else pairs / _PAIRS_PER_CELL)
+    grid = _cut(scores, inner, _GAUSSIAN_WIDTH, True, math.inf if always else pairs / _PAIRS_PER_CELL)
     if grid is None:
         return None
     side = np.zeros(len(scores), dtype=np.int8)
-    (sums,) = moments(grid.cells, grid.x, side, 1, len(grid.where))
+    (sums,) = moments(*grid.points, side, 1, len(grid.where))
     # Where the cell has shrunk to the scores there are three cells at most.
     near = math.ceil(_GAUSSIAN_REACH / max(grid.width, _GAUSSIAN_WIDTH / 2.0))
     local = np.zeros((2, *sums.shape))
     loss = add_near(grid.where, near, sums, sums, True, *_near_tables("welsch", grid.width, near), *local)
     loss += far_pairs(grid.where, near, sums[:, 0])
     gradient = outer * inner * (local[:1] - local[1:])
-    return outer * loss, evaluate(grid.cells, grid.x, side, gradient)
+    return outer * loss, evaluate(*grid.points, side, gradient)
 
 
 def _unwrapped(surrogate: Surrogate) -> tuple[Surrogate, float, float]:
@@ -123,24 +124,24 @@ def _unwrapped(surrogate: Surrogate) -> tuple[Surrogate, float, float]:
 
 
 class _Grid(NamedTuple):
-    """Cells of one width, measured in margins, and every point's cell and place there."""
+    """Cells of one width, measured in margins: where they are, and how to find the points in them."""
 
     width: float
     where: Codes
-    cells: Codes
-    x: Array
+    points: tuple[Array, float, int, Codes]
+    """Scores, cells per score, the first cell and, where empty cells are left out, each point's index in `where`."""
 
 
-def _cut(scores: Array, inner: float, widest: float, shrink: float, most: float) -> _Grid | None:
+def _cut(scores: Array, inner: float, widest: float, shrink: bool, most: float) -> _Grid | None:
     """The scores in cells at most `widest`, or None where more than `most` cells would be walked.
 
-    With `shrink` the cells are no wider than that share of the scores' range.
+    With `shrink` the cells are no wider than the scores' range.
     """
     low, high = float(scores.min(initial=math.inf)), float(scores.max(initial=-math.inf))
     spread = abs(inner) * (high - low)
-    if not (0.0 <= spread < math.inf and inner != 0.0) or (shrink and spread == 0.0):
+    if not 0.0 <= spread < math.inf:
         return None
-    widest = min(widest, shrink * spread) if shrink else widest
+    widest = min(widest, spread) if shrink else widest
     ratio = abs(inner) / widest if widest > 0.0 else math.inf
     if not 1e-290 < ratio < 1e290:
         return None
@@ -152,13 +153,13 @@ def _cut(scores: Array, inner: float, widest: float, shrink: float, most: float)
         first, last = -last, -first
     start = math.floor(first)
     span = math.floor(last) - start + 1
-    cells, x = place(scores, math.copysign(per_cell, inner), start)
+    signed = math.copysign(per_cell, inner)
     if span <= max(1024, len(scores) // 4):
-        where = np.arange(span)
+        where, index = np.arange(span), np.empty(0, dtype=np.int64)
     else:
         # Empty cells would outweigh the points: keep those that somebody is in.
-        where, cells = occupied(cells)
-    return _Grid(abs(inner) / per_cell, where, cells, x)
+        where, index = occupied(cells_of(scores, signed, start))
+    return _Grid(abs(inner) / per_cell, where, (scores, signed, start, index))
 
 
 _NODES = np.cos((np.arange(TERMS) + 0.5) * np.pi / TERMS)

@@ -17,19 +17,23 @@ TERMS = 8
 
 
 @njit(cache=True, error_model="numpy")
-def place(scores, per_cell, first):  # type: ignore[no-untyped-def]
-    """Each score's cell, counted from `first`, and its place in ``[-1, 1]`` there.
+def _place(score, per_cell):  # type: ignore[no-untyped-def]
+    """A score's cell, and its place in ``[-1, 1]`` there.
 
-    `per_cell` is a power of two up to its sign, so that nothing here rounds but the last doubling.
+    `per_cell` is a power of two up to its sign, so that nothing here rounds but the last line.
     """
+    v = score * per_cell
+    whole = math.floor(v)
+    return np.int64(whole), 2.0 * (v - whole) - 1.0
+
+
+@njit(cache=True, error_model="numpy")
+def cells_of(scores, per_cell, first):  # type: ignore[no-untyped-def]
+    """Each score's cell, counted from `first`."""
     cells = np.empty(len(scores), np.int64)
-    x = np.empty(len(scores))
     for i in range(len(scores)):
-        v = scores[i] * per_cell
-        whole = math.floor(v)
-        cells[i] = np.int64(whole) - first
-        x[i] = 2.0 * (v - whole) - 1.0
-    return cells, x
+        cells[i] = _place(scores[i], per_cell)[0] - first
+    return cells
 
 
 @njit(cache=True, error_model="numpy")
@@ -62,13 +66,17 @@ def occupied(cells):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, error_model="numpy")
-def moments(cells, x, side, n_sides, n_cells):  # type: ignore[no-untyped-def]
-    """``sum x^k`` over the points of every cell, apart for each side; a negative side is left out."""
+def moments(scores, per_cell, first, index, side, n_sides, n_cells):  # type: ignore[no-untyped-def]
+    """``sum x^k`` over the points of every cell, apart for each side; a negative side is left out.
+
+    Cells are those of `cells_of`, unless `index` gives others. They are found anew in each pass, which is faster than
+    to write them down.
+    """
     sums = np.zeros((n_sides, n_cells, TERMS))
-    for i in range(len(x)):
+    for i in range(len(scores)):
         if side[i] >= 0:
-            row = sums[side[i], cells[i]]
-            x1 = x[i]
+            cell, x1 = _place(scores[i], per_cell)
+            row = sums[side[i], index[i] if len(index) else cell - first]
             x2 = x1 * x1
             x3 = x2 * x1
             x4 = x2 * x2
@@ -84,13 +92,13 @@ def moments(cells, x, side, n_sides, n_cells):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, error_model="numpy")
-def evaluate(cells, x, side, local):  # type: ignore[no-untyped-def]
+def evaluate(scores, per_cell, first, index, side, local):  # type: ignore[no-untyped-def]
     """The local polynomial of the point's side and cell, at the point; 0 for a negative side."""
-    values = np.zeros(len(x))
-    for i in range(len(x)):
+    values = np.zeros(len(scores))
+    for i in range(len(scores)):
         if side[i] >= 0:
-            c = local[side[i], cells[i]]
-            x1 = x[i]
+            cell, x1 = _place(scores[i], per_cell)
+            c = local[side[i], index[i] if len(index) else cell - first]
             x2 = x1 * x1
             low = (c[0] + c[1] * x1) + (c[2] + c[3] * x1) * x2
             high = (c[4] + c[5] * x1) + (c[6] + c[7] * x1) * x2
