@@ -1,7 +1,8 @@
 """Loss and gradient over all pairs, exactly: in tiles, or by the linear-time sums of ``fast_sums``.
 
 Scores are one-dimensional for the linear tasks, so a pair costs one derivative and the features enter once per record;
-for the Mahalanobis score the tile is a Gram matrix. Memory is one tile, whatever n is.
+for the Mahalanobis score the tile is a Gram matrix. Memory is one tile, whatever n is; the linear-time sums take a
+few numbers per record more.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def all_pairs_objective(problem: Problem, w: Array, X: Array, y: AnyArray) -> tu
 
 
 def all_pairs_gradient(problem: Problem, w: Array, X: Array, y: AnyArray) -> Array:
-    """The gradient of `all_pairs_objective`, at half its cost."""
+    """The gradient of `all_pairs_objective`; in tiles, at half its cost."""
     n = len(X)
     fast = _without_tiles(problem, w, X, y)
     gradient = fast[1] if fast else _SUMS[problem.task](problem, w, X, y, lambda margins, self_margin: None)
