@@ -1,7 +1,8 @@
-"""Loss and gradient over all pairs, exactly, in tiles.
+"""Loss and gradient over all pairs, exactly: in tiles, or by the linear-time sums of ``fast_sums``.
 
 Scores are one-dimensional for the linear tasks, so a pair costs one derivative and the features enter once per record;
-for the Mahalanobis score the tile is a Gram matrix. Memory is one tile, whatever n is.
+for the Mahalanobis score the tile is a Gram matrix. Memory is one tile, whatever n is; the linear-time sums take a
+few numbers per record more.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from entrenous.arrays import AnyArray, Array
+from entrenous.engine.fast_sums import fast_sums, has_fast_sum
 from entrenous.parts.problem import Problem
 
 _TILE = 1 << 18
@@ -29,16 +31,34 @@ def all_pairs_objective(problem: Problem, w: Array, X: Array, y: AnyArray) -> tu
             # A square tile holds the records' pairs with themselves, which are no pairs.
             total -= len(margins) * float(problem.loss.value(np.array([self_margin]))[0])
 
-    gradient = _SUMS[problem.task](problem, w, X, y, add_values)
+    fast = _without_tiles(problem, w, X, y)
+    if fast is None:
+        gradient = _SUMS[problem.task](problem, w, X, y, add_values)
+    else:
+        total, gradient = fast
     ridge = problem.ridge
     return total / (n * (n - 1)) + ridge / 2.0 * float(np.sum(w * w)), gradient / (n * (n - 1)) + ridge * w
 
 
 def all_pairs_gradient(problem: Problem, w: Array, X: Array, y: AnyArray) -> Array:
-    """The gradient of `all_pairs_objective`, at half its cost."""
+    """The gradient of `all_pairs_objective`; in tiles, at half its cost."""
     n = len(X)
-    gradient = _SUMS[problem.task](problem, w, X, y, lambda margins, self_margin: None)
+    fast = _without_tiles(problem, w, X, y)
+    gradient = fast[1] if fast else _SUMS[problem.task](problem, w, X, y, lambda margins, self_margin: None)
     return gradient / (n * (n - 1)) + problem.ridge * w
+
+
+def _without_tiles(problem: Problem, w: Array, X: Array, y: AnyArray) -> tuple[float, Array] | None:
+    """Total loss and its gradient where the loss has a linear-time sum and the pairs are many enough for it."""
+    if not has_fast_sum(problem):
+        return None
+    scores = X @ w
+    error = problem.task == "error-entropy"
+    found = fast_sums(problem, y - scores if error else scores, y)
+    if found is None:
+        return None
+    total, weight = found
+    return total, X.T @ (-weight if error else weight)
 
 
 _Visit = Callable[[Array, float | None], None]
