@@ -1,7 +1,8 @@
-"""Loss and gradient over all pairs, exactly, in tiles.
+"""Loss and gradient over all pairs, exactly: by sorting where the surrogate allows it, in tiles otherwise.
 
-Scores are one-dimensional for the linear tasks, so a pair costs one derivative and the features enter once per record;
-for the Mahalanobis score the tile is a Gram matrix. Memory is one tile, whatever n is.
+Ranking with a surrogate of the hinge family or the square costs one sort of the scores (``engine.sorted_pairs``). In
+tiles, scores are one-dimensional for the linear tasks, so a pair costs one derivative and the features enter once per
+record; for the Mahalanobis score the tile is a Gram matrix. Memory is one tile, whatever n is.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from entrenous.arrays import AnyArray, Array
+from entrenous.engine.sorted_pairs import sorted_sum
 from entrenous.parts.problem import Problem
 
 _TILE = 1 << 18
@@ -20,6 +22,24 @@ _TILE = 1 << 18
 def all_pairs_objective(problem: Problem, w: Array, X: Array, y: AnyArray) -> tuple[float, Array]:
     """``F(w)`` and its gradient: mean over the ``n(n-1)`` ordered pairs, plus the ridge."""
     n = len(X)
+    ridge = problem.ridge
+    total, gradient = sorted_sum(problem, w, X, y, want_value=True) or _tiled_sum(problem, w, X, y)
+    return total / (n * (n - 1)) + ridge / 2.0 * float(np.sum(w * w)), gradient / (n * (n - 1)) + ridge * w
+
+
+def all_pairs_gradient(problem: Problem, w: Array, X: Array, y: AnyArray) -> Array:
+    """The gradient of `all_pairs_objective`, which costs half as much in tiles."""
+    n = len(X)
+    in_order = sorted_sum(problem, w, X, y, want_value=False)
+    if in_order is not None:
+        gradient = in_order[1]
+    else:
+        gradient = _SUMS[problem.task](problem, w, X, y, lambda margins, self_margin: None)
+    return gradient / (n * (n - 1)) + problem.ridge * w
+
+
+def _tiled_sum(problem: Problem, w: Array, X: Array, y: AnyArray) -> tuple[float, Array]:
+    """The sum of the losses over all ordered pairs, without the ridge, and its gradient."""
     total = 0.0
 
     def add_values(margins: Array, self_margin: float | None) -> None:
@@ -30,15 +50,7 @@ def all_pairs_objective(problem: Problem, w: Array, X: Array, y: AnyArray) -> tu
             total -= len(margins) * float(problem.loss.value(np.array([self_margin]))[0])
 
     gradient = _SUMS[problem.task](problem, w, X, y, add_values)
-    ridge = problem.ridge
-    return total / (n * (n - 1)) + ridge / 2.0 * float(np.sum(w * w)), gradient / (n * (n - 1)) + ridge * w
-
-
-def all_pairs_gradient(problem: Problem, w: Array, X: Array, y: AnyArray) -> Array:
-    """The gradient of `all_pairs_objective`, at half its cost."""
-    n = len(X)
-    gradient = _SUMS[problem.task](problem, w, X, y, lambda margins, self_margin: None)
-    return gradient / (n * (n - 1)) + problem.ridge * w
+    return total, gradient
 
 
 _Visit = Callable[[Array, float | None], None]

@@ -1,0 +1,72 @@
+"""Ranking over all pairs of events and others without visiting them: by sorting, or by moments for the square."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from entrenous.arrays import AnyArray, Array
+from entrenous.engine.kernels import surrogate_code
+from entrenous.engine.sorted_kernel import hinge_sum, row_scores, weighted_row_sum
+from entrenous.parts.problem import Problem
+from entrenous.parts.surrogates import Hinge, Reparametrised, SmoothedHinge, Square, SquaredHinge, Surrogate
+
+
+def sorted_sum(problem: Problem, w: Array, X: Array, y: AnyArray, *, want_value: bool) -> tuple[float, Array] | None:
+    """The sum of the losses over all pairs and its gradient, or None where only tiles give them.
+
+    Without `want_value` the first number means nothing.
+    """
+    base = _base(problem.loss)
+    # Exact types: a subclass may define another function.
+    if problem.task != "auc" or type(base) not in (Hinge, SmoothedHinge, SquaredHinge, Square):
+        return None
+    _, _, inner, outer = surrogate_code(problem.loss)
+    if not 0.0 < inner < math.inf:
+        return None
+    rows = np.ascontiguousarray(X, dtype=np.float64)
+    scores = row_scores(rows, np.ascontiguousarray(w, dtype=np.float64))
+    if not np.isfinite(scores).all():
+        return None
+    if isinstance(base, Square):
+        value, weight = _square_sum(scores, y, inner)
+    else:
+        width, curvature = _shape(base)
+        value, weight = hinge_sum(
+            scores, np.ascontiguousarray(y, dtype=np.float64), inner, width, curvature, want_value
+        )
+    return outer * value, outer * weighted_row_sum(rows, weight)
+
+
+def _base(surrogate: Surrogate) -> Surrogate:
+    while isinstance(surrogate, Reparametrised):
+        surrogate = surrogate.base
+    return surrogate
+
+
+def _shape(base: Surrogate) -> tuple[float, float]:
+    """Width of the parabola next to the kink, and its second derivative."""
+    if isinstance(base, SmoothedHinge):
+        return base.width, 1.0 / base.width
+    return (math.inf, 2.0) if isinstance(base, SquaredHinge) else (0.0, 0.0)
+
+
+def _square_sum(scores: Array, y: AnyArray, inner: float) -> tuple[float, Array]:
+    """``sum (1 - inner (a - b))^2`` over events a and others b, and its derivative by every score.
+
+    Around the class means the cross terms vanish and what is left is a sum of squares: nothing cancels.
+    """
+    weight = np.zeros(len(scores))
+    events, others = y == 1, y == 0
+    # Only differences count; near 0 their rounding is as small as they are.
+    near = scores - scores.mean()
+    a, b = near[events], near[others]
+    if len(a) == 0 or len(b) == 0:
+        return 0.0, weight
+    mean_a, mean_b = a.mean(), b.mean()
+    gap = 1.0 - inner * (mean_a - mean_b)
+    spread = len(b) * np.square(a - mean_a).sum() + len(a) * np.square(b - mean_b).sum()
+    weight[events] = -2.0 * inner * len(b) * (1.0 - inner * (a - mean_b))
+    weight[others] = 2.0 * inner * len(a) * (1.0 - inner * (mean_a - b))
+    return float(len(a) * len(b) * gap * gap + inner * inner * spread), weight
