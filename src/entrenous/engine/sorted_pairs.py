@@ -59,14 +59,19 @@ def _square_sum(scores: Array, y: AnyArray, inner: float) -> tuple[float, Array]
     """
     weight = np.zeros(len(scores))
     events, others = y == 1, y == 0
-    # Only differences count; near 0 their rounding is as small as they are.
-    near = scores - scores.mean()
-    a, b = near[events], near[others]
+    a, b = scores[events], scores[others]
     if len(a) == 0 or len(b) == 0:
         return 0.0, weight
-    mean_a, mean_b = a.mean(), b.mean()
-    gap = 1.0 - inner * (mean_a - mean_b)
-    spread = len(b) * np.square(a - mean_a).sum() + len(a) * np.square(b - mean_b).sum()
-    weight[events] = -2.0 * inner * len(b) * (1.0 - inner * (a - mean_b))
-    weight[others] = 2.0 * inner * len(a) * (1.0 - inner * (mean_a - b))
+    # A class is measured from one of its own scores: differences of scores round by no more than they are.
+    at_a, at_b = _middle(a), _middle(b)
+    mean_a, mean_b = (a - at_a).mean(), (b - at_b).mean()
+    gap = 1.0 - inner * ((at_a - at_b) + (mean_a - mean_b))
+    spread = len(b) * np.square((a - at_a) - mean_a).sum() + len(a) * np.square((b - at_b) - mean_b).sum()
+    weight[events] = -2.0 * inner * len(b) * (1.0 - inner * ((a - at_b) - mean_b))
+    weight[others] = 2.0 * inner * len(a) * (1.0 - inner * ((at_a - b) + mean_a))
     return float(len(a) * len(b) * gap * gap + inner * inner * spread), weight
+
+
+def _middle(scores: Array) -> float:
+    """The score nearest to the mean."""
+    return float(scores[np.abs(scores - scores.mean()).argmin()])
