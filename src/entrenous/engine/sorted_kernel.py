@@ -50,83 +50,87 @@ def weighted_row_sum(X, weight):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, error_model="numpy")
-def hinge_sum(scores, y, inner, width, curvature, want_value):  # type: ignore[no-untyped-def]
-    """``(sum of phi, d/dscores of it)`` over all pairs of an event and an other; scores must be finite."""
-    weight = np.zeros(len(scores))
-    best_other, worst_event = -np.inf, np.inf
-    for i in range(len(scores)):
-        if y[i] == 1.0:
-            worst_event = min(worst_event, scores[i])
-        elif y[i] == 0.0:
-            best_other = max(best_other, scores[i])
-    if not inner * (worst_event - best_other) < 1.0:
-        return 0.0, weight
-    # A pair pays only if its event pays against the best other and its other against the worst event.
-    events, event_rows = _sorted_class(scores, y, 1.0, inner, best_other)
-    others, other_rows = _sorted_class(scores, y, 0.0, inner, worst_event)
-    value = _sweep(events[::-1], event_rows[::-1], 1.0, others[::-1], 1.0, inner, width, curvature, want_value, weight)
+def hinge_sum(scores, events, others, inner, width, curvature, want_value):  # type: ignore[no-untyped-def]
+    """The sum of phi over all pairs of an event and an other; its derivative takes the place of the scores.
+
+    Scores must be finite.
+    """
+    n = len(scores)
+    worst_event, best_other = np.inf, -np.inf
+    for i in range(n):
+        worst_event = min(worst_event, scores[i] if events[i] else np.inf)
+        best_other = max(best_other, scores[i] if others[i] else -np.inf)
+    # A pair pays only if its event pays against the best other and its other against the worst event. Events gather at
+    # the front and others at the back, without a branch on labels, which no processor can foresee: what is not kept is
+    # written over.
+    kept, rows = np.empty(n + 2), np.empty(n + 2, dtype=np.int32)
+    front, back = 0, n + 1
+    for i in range(n):
+        s = scores[i]
+        scores[i] = 0.0
+        kept[front] = kept[back] = s
+        rows[front] = rows[back] = i
+        front += events[i] & (inner * (s - best_other) < 1.0)
+        back -= others[i] & (inner * (worst_event - s) < 1.0)
+    if front == 0 or back == n + 1:
+        return 0.0
+    a = _in_order(kept[:front], rows[:front])
+    b = _in_order(kept[back + 1 :], rows[back + 1 :])
+    value = _sweep(a[::-1], 1.0, b[::-1], inner, width, curvature, want_value, scores)
     # Seen from the others, a pair of scores (a, b) is the pair (-b, -a): the worst other is the best "event".
-    _sweep(others, other_rows, -1.0, events, -1.0, inner, width, curvature, False, weight)
-    return value, weight
+    _sweep(b, -1.0, a, inner, width, curvature, False, scores)
+    return value
 
 
 @njit(cache=True, error_model="numpy")
-def _sorted_class(scores, y, label, inner, opposite):  # type: ignore[no-untyped-def]
-    """Ascending scores of one class that pay against the opposite class's extreme score, and their rows."""
-    sign = 1.0 if label == 1.0 else -1.0
-    count, low, high = 0, np.inf, -np.inf
-    for i in range(len(scores)):
-        s = scores[i]
-        if y[i] == label and inner * (sign * (s - opposite)) < 1.0:
-            count += 1
-            low, high = min(low, s), max(high, s)
-    # Buckets of equal breadth hold few scores each, unless the scores are far from evenly spread.
-    buckets = max(1, count // 2)
-    scale = buckets / (high - low) if high > low else 0.0
+def _in_order(scores, rows):  # type: ignore[no-untyped-def]
+    """Two columns, scores in ascending order and their rows: one place in memory per record. A float64 holds a row."""
+    count = len(scores)
+    low, high = scores[0], scores[0]
+    for i in range(count):
+        low, high = min(low, scores[i]), max(high, scores[i])
+    # Buckets of equal breadth hold about one score each, unless the scores are far from evenly spread.
+    scale = count / (high - low) if high > low else 0.0
     if not scale < np.inf:
         scale = 0.0
-    ends = np.zeros(buckets + 1, dtype=np.int64)
-    for i in range(len(scores)):
-        s = scores[i]
-        if y[i] == label and inner * (sign * (s - opposite)) < 1.0:
-            ends[min(int((s - low) * scale), buckets - 1) + 1] += 1
-    for k in range(buckets):
+    ends = np.zeros(count + 1, dtype=np.int32)
+    for i in range(count):
+        ends[min(int((scores[i] - low) * scale), count - 1) + 1] += 1
+    for k in range(count):
         ends[k + 1] += ends[k]
     # From here ends[k] is where the next score of bucket k goes, and at last where the bucket ends.
-    keys, rows = np.empty(count), np.empty(count, dtype=np.int64)
-    for i in range(len(scores)):
+    records = np.empty((count, 2))
+    for i in range(count):
         s = scores[i]
-        if y[i] == label and inner * (sign * (s - opposite)) < 1.0:
-            k = min(int((s - low) * scale), buckets - 1)
-            keys[ends[k]] = s
-            rows[ends[k]] = i
-            ends[k] += 1
+        k = min(int((s - low) * scale), count - 1)
+        p = ends[k]
+        records[p, 0] = s
+        records[p, 1] = rows[i]
+        ends[k] = p + 1
     start = 0
-    for k in range(buckets):
+    for k in range(count):
         stop = ends[k]
         if stop - start > 32:
-            order = np.argsort(keys[start:stop], kind="mergesort")
-            keys[start:stop] = keys[start:stop][order]
-            rows[start:stop] = rows[start:stop][order]
+            records[start:stop] = records[start:stop][np.argsort(records[start:stop, 0], kind="mergesort")]
         else:
             for m in range(start + 1, stop):
-                key, row = keys[m], rows[m]
+                key, row = records[m, 0], records[m, 1]
                 p = m
-                while p > start and keys[p - 1] > key:
-                    keys[p] = keys[p - 1]
-                    rows[p] = rows[p - 1]
+                while p > start and records[p - 1, 0] > key:
+                    records[p, 0] = records[p - 1, 0]
+                    records[p, 1] = records[p - 1, 1]
                     p -= 1
-                keys[p] = key
-                rows[p] = row
+                records[p, 0] = key
+                records[p, 1] = row
         start = stop
-    return keys, rows
+    return records
 
 
 @njit(cache=True, error_model="numpy")
-def _sweep(heads, rows, head_sign, partners, partner_sign, inner, width, curvature, want_value, weight):  # type: ignore[no-untyped-def]
-    """Adds ``d/dscore`` of the heads to their weights; returns the sum over all pairs if it is wanted.
+def _sweep(heads, sign, partners, inner, width, curvature, want_value, weight):  # type: ignore[no-untyped-def]
+    """Writes ``d/dscore`` of the heads to the weights of their rows; returns the sum over all pairs if it is wanted.
 
-    `head_sign * heads` and `partner_sign * partners` descend. Partners ``[0, steep)`` are on the line, ``[steep,
+    Scores times `sign` descend. Partners ``[0, steep)`` are on the line, ``[steep,
     entered)`` on the parabola. Sums over them are kept with what their rounding lost, as n steps would let it grow.
     """
     entered = steep = 0
@@ -135,16 +139,16 @@ def _sweep(heads, rows, head_sign, partners, partner_sign, inner, width, curvatu
     square, square_lost = 0.0, 0.0  # sum of g^2 on the parabola
     value, value_lost = 0.0, 0.0
     curved = curvature > 0.0
-    before = head_sign * heads[0]
+    before = sign * heads[0, 0]
     for h in range(len(heads)):
-        a = head_sign * heads[h]
+        a = sign * heads[h, 0]
         step = inner * (before - a)
         if want_value:
             line, line_lost = _add(line, line_lost, steep * step)
         if curved:
             # Partners that leave the parabola go before the step, when their gaps are at most the width.
-            while steep < entered and 1.0 - inner * (a - partner_sign * partners[steep]) >= width:
-                b = partner_sign * partners[steep]
+            while steep < entered and 1.0 - inner * (a - sign * partners[steep, 0]) >= width:
+                b = sign * partners[steep, 0]
                 g = 1.0 - inner * (before - b)
                 bend, bend_lost = _add(bend, bend_lost, -g)
                 square, square_lost = _add(square, square_lost, -g * g)
@@ -156,7 +160,7 @@ def _sweep(heads, rows, head_sign, partners, partner_sign, inner, width, curvatu
                 square, square_lost = _add(square, square_lost, step * (2.0 * bend + (entered - steep) * step))
             bend, bend_lost = _add(bend, bend_lost, (entered - steep) * step)
         while entered < len(partners):
-            margin = inner * (a - partner_sign * partners[entered])
+            margin = inner * (a - sign * partners[entered, 0])
             if not margin < 1.0:
                 break
             g = 1.0 - margin
@@ -169,7 +173,7 @@ def _sweep(heads, rows, head_sign, partners, partner_sign, inner, width, curvatu
                 bend, bend_lost = _add(bend, bend_lost, g)
                 square, square_lost = _add(square, square_lost, g * g)
         before = a
-        weight[rows[h]] = -head_sign * inner * (steep + curvature * (bend + bend_lost))
+        weight[int(heads[h, 1])] = -sign * inner * (steep + curvature * (bend + bend_lost))
         if want_value:
             phi = (line + line_lost) + 0.5 * curvature * (square + square_lost)
             value, value_lost = _add(value, value_lost, phi)

@@ -12,6 +12,9 @@ from entrenous.engine.sorted_kernel import hinge_sum, row_scores, weighted_row_s
 from entrenous.parts.problem import Problem
 from entrenous.parts.surrogates import Hinge, Reparametrised, SmoothedHinge, Square, SquaredHinge, Surrogate
 
+_MOST_ROWS = 2**31 - 3
+"""The kernel counts rows in 32 bits."""
+
 
 def sorted_sum(problem: Problem, w: Array, X: Array, y: AnyArray, *, want_value: bool) -> tuple[float, Array] | None:
     """The sum of the losses over all pairs and its gradient, or None where only tiles give them.
@@ -23,19 +26,17 @@ def sorted_sum(problem: Problem, w: Array, X: Array, y: AnyArray, *, want_value:
     if problem.task != "auc" or type(base) not in (Hinge, SmoothedHinge, SquaredHinge, Square):
         return None
     _, _, inner, outer = surrogate_code(problem.loss)
-    if not 0.0 < inner < math.inf:
+    if not 0.0 < inner < math.inf or len(X) > _MOST_ROWS:
         return None
     rows = np.ascontiguousarray(X, dtype=np.float64)
     scores = row_scores(rows, np.ascontiguousarray(w, dtype=np.float64))
     if not np.isfinite(scores).all():
         return None
     if isinstance(base, Square):
-        value, weight = _square_sum(scores, y, inner)
+        value, weight = _square_sum(scores, y == 1, y == 0, inner)
     else:
         width, curvature = _shape(base)
-        value, weight = hinge_sum(
-            scores, np.ascontiguousarray(y, dtype=np.float64), inner, width, curvature, want_value
-        )
+        value, weight = hinge_sum(scores, y == 1, y == 0, inner, width, curvature, want_value), scores
     return outer * value, outer * weighted_row_sum(rows, weight)
 
 
@@ -52,13 +53,12 @@ def _shape(base: Surrogate) -> tuple[float, float]:
     return (math.inf, 2.0) if isinstance(base, SquaredHinge) else (0.0, 0.0)
 
 
-def _square_sum(scores: Array, y: AnyArray, inner: float) -> tuple[float, Array]:
+def _square_sum(scores: Array, events: AnyArray, others: AnyArray, inner: float) -> tuple[float, Array]:
     """``sum (1 - inner (a - b))^2`` over events a and others b, and its derivative by every score.
 
     Around the class means the cross terms vanish and what is left is a sum of squares: nothing cancels.
     """
     weight = np.zeros(len(scores))
-    events, others = y == 1, y == 0
     a, b = scores[events], scores[others]
     if len(a) == 0 or len(b) == 0:
         return 0.0, weight
