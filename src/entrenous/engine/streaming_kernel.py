@@ -70,7 +70,7 @@ def run_stream(
     return last, total
 
 
-@njit(cache=True, error_model="numpy")
+@njit(cache=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
 def _vector_steps(  # type: ignore[no-untyped-def]
     X,
     y,
@@ -93,43 +93,61 @@ def _vector_steps(  # type: ignore[no-untyped-def]
 ):
     d = X.shape[1]
     pull = np.empty(d)
+    # Without these two a step whose pairs all have slope 0 leaves w where it is, if it is in the domain.
+    always_moves = ridge != 0.0 or np.any(constant != 0.0)
+    inside = (w * w).sum() <= radius * radius
+    # Weight of the steps since w last moved: their share of the average is added in one go.
+    owed = 0.0
     for t in range(len(current)):
         i = current[t]
-        score = 0.0
-        for k in range(d):
-            score += w[k] * X[i, k]
-            pull[k] = 0.0
-        own = 0.0
+        row = X[i]
+        own, score = 0.0, 0.0
+        fresh, moved = True, False
         for p in range(low[t], high[t]):
             j = partners[p]
             if j == i or (ranking and y[i] == y[j]):
                 continue
+            if fresh:
+                fresh = False
+                for k in range(d):
+                    score += w[k] * row[k]
+                    pull[k] = 0.0
+            partner = X[j]
             other = 0.0
             for k in range(d):
-                other += w[k] * X[j, k]
+                other += w[k] * partner[k]
             if ranking:
                 # The pair pays in whichever order puts the event first.
                 sign = 1.0 if y[i] == 1.0 else -1.0
                 c = sign * slope(code, parameter, inner, outer, sign * (score - other))
             else:
                 c = -slope(code, parameter, inner, outer, (y[i] - y[j]) - (score - other))
-            own += c
+            if c != 0.0:
+                moved = True
+                own += c
+                for k in range(d):
+                    pull[k] += c * partner[k]
+        if moved or always_moves or not inside:
+            if fresh:
+                pull[:] = 0.0
             for k in range(d):
-                pull[k] += c * X[j, k]
-        scale = eta[t] / (high[t] - low[t])
-        keep = 1.0 - eta[t] * ridge
-        square = 0.0
-        for k in range(d):
-            w[k] = keep * w[k] + eta[t] * constant[k] - scale * (own * X[i, k] - pull[k])
-            square += w[k] * w[k]
-        if square > radius * radius:
-            shrink = radius / np.sqrt(square)
+                total[k] += owed * w[k]
+            owed = 0.0
+            scale = eta[t] / (high[t] - low[t])
+            keep = 1.0 - eta[t] * ridge
+            square = 0.0
             for k in range(d):
-                w[k] *= shrink
-        a = weights[t + 1]
-        if a != 0.0:
-            for k in range(d):
-                total[k] += a * w[k]
+                new = keep * w[k] + eta[t] * constant[k] - scale * (own * row[k] - pull[k])
+                w[k] = new
+                square += new * new
+            if square > radius * radius:
+                shrink = radius / np.sqrt(square)
+                for k in range(d):
+                    w[k] *= shrink
+            inside = True
+        owed += weights[t + 1]
+    for k in range(d):
+        total[k] += owed * w[k]
 
 
 @njit(cache=True, error_model="numpy")
