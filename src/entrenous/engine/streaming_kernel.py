@@ -15,6 +15,9 @@ from entrenous.parts.pairing import Pairing
 from entrenous.parts.parameter_domains import NuclearPSD
 from entrenous.parts.problem import Problem
 
+_AHEAD = 64
+"""Steps whose rows are read together: few enough for the first caches."""
+
 
 def run_stream(
     problem: Problem,
@@ -98,9 +101,11 @@ def _vector_steps(  # type: ignore[no-untyped-def]
     inside = (w * w).sum() <= radius * radius
     # Weight of the steps since w last moved: their share of the average is added in one go.
     owed = 0.0
+    read = 0.0
     for t in range(len(current)):
+        if t % _AHEAD == 0:
+            read += _read_ahead(X, y, current, partners, low, high, t, ranking)
         i = current[t]
-        row = X[i]
         own, score = 0.0, 0.0
         fresh, moved = True, False
         for p in range(low[t], high[t]):
@@ -110,12 +115,11 @@ def _vector_steps(  # type: ignore[no-untyped-def]
             if fresh:
                 fresh = False
                 for k in range(d):
-                    score += w[k] * row[k]
+                    score += w[k] * X[i, k]
                     pull[k] = 0.0
-            partner = X[j]
             other = 0.0
             for k in range(d):
-                other += w[k] * partner[k]
+                other += w[k] * X[j, k]
             if ranking:
                 # The pair pays in whichever order puts the event first.
                 sign = 1.0 if y[i] == 1.0 else -1.0
@@ -126,18 +130,19 @@ def _vector_steps(  # type: ignore[no-untyped-def]
                 moved = True
                 own += c
                 for k in range(d):
-                    pull[k] += c * partner[k]
+                    pull[k] += c * X[j, k]
         if moved or always_moves or not inside:
             if fresh:
                 pull[:] = 0.0
-            for k in range(d):
-                total[k] += owed * w[k]
-            owed = 0.0
+            if owed != 0.0:
+                for k in range(d):
+                    total[k] += owed * w[k]
+                owed = 0.0
             scale = eta[t] / (high[t] - low[t])
             keep = 1.0 - eta[t] * ridge
             square = 0.0
             for k in range(d):
-                new = keep * w[k] + eta[t] * constant[k] - scale * (own * row[k] - pull[k])
+                new = keep * w[k] + eta[t] * constant[k] - scale * (own * X[i, k] - pull[k])
                 w[k] = new
                 square += new * new
             if square > radius * radius:
@@ -148,6 +153,23 @@ def _vector_steps(  # type: ignore[no-untyped-def]
         owed += weights[t + 1]
     for k in range(d):
         total[k] += owed * w[k]
+    return read
+
+
+@njit(cache=True, error_model="numpy", fastmath={"reassoc"})
+def _read_ahead(X, y, current, partners, low, high, start, ranking):  # type: ignore[no-untyped-def]
+    """Reads the rows of the next steps once, so that they come from memory together and not one by one.
+
+    A step waits for the iterate of the step before it; these reads wait for nothing. What it returns means nothing, but
+    without it a compiler would leave the reads out.
+    """
+    seen = 0.0
+    for t in range(start, min(start + _AHEAD, len(current))):
+        i, j = current[t], partners[high[t] - 1]
+        if not (ranking and high[t] - low[t] == 1 and y[i] == y[j]):
+            for k in range(0, X.shape[1], 8):  # a cache line holds eight
+                seen += X[i, k] + X[j, k]
+    return seen
 
 
 @njit(cache=True, error_model="numpy")
