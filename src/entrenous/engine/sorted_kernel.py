@@ -12,6 +12,8 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from entrenous.arrays import AnyArray, Array
+
 _FREE_ORDER = {"reassoc", "contract", "nsz"}
 """Sums of products may be reordered, so that they become vector instructions; NaN and infinity keep their meaning."""
 
@@ -20,16 +22,14 @@ _ROWS = 512
 
 
 @njit(cache=True, error_model="numpy", fastmath=_FREE_ORDER)
-def row_scores(X, w):  # type: ignore[no-untyped-def]
-    """``X @ w`` for rows that are contiguous; for narrow X it runs at the speed of memory, where BLAS does not."""
+def row_scores(X, w, scores):  # type: ignore[no-untyped-def]
+    """``scores = X @ w`` for contiguous rows; for narrow X it runs at the speed of memory, where BLAS does not."""
     n, d = X.shape
-    scores = np.empty(n)
     for i in range(n):
         score = 0.0
         for k in range(d):
             score += X[i, k] * w[k]
         scores[i] = score
-    return scores
 
 
 @njit(cache=True, error_model="numpy", fastmath=_FREE_ORDER)
@@ -49,21 +49,28 @@ def weighted_row_sum(X, weight):  # type: ignore[no-untyped-def]
     return total
 
 
+def work_space(n: int) -> tuple[Array, AnyArray, AnyArray, Array]:
+    """What `hinge_sum` needs for n scores; NumPy asks for huge pages, which compiled code would not get."""
+    return np.empty(n + 2), np.empty(n + 2, dtype=np.int32), np.empty(n + 1, dtype=np.int32), np.empty((n, 2))
+
+
 @njit(cache=True, error_model="numpy")
-def hinge_sum(scores, events, others, inner, width, curvature, want_value):  # type: ignore[no-untyped-def]
+def hinge_sum(scores, events, others, inner, width, curvature, want_value, kept, rows, ends, records):  # type: ignore[no-untyped-def]
     """The sum of phi over all pairs of an event and an other; its derivative takes the place of the scores.
 
-    Scores must be finite.
+    Scores must be finite. The last four are work space, from `work_space`.
     """
     n = len(scores)
     worst_event, best_other = np.inf, -np.inf
     for i in range(n):
-        worst_event = min(worst_event, scores[i] if events[i] else np.inf)
-        best_other = max(best_other, scores[i] if others[i] else -np.inf)
+        s = scores[i]
+        if s < worst_event and events[i]:
+            worst_event = s
+        if s > best_other and others[i]:
+            best_other = s
     # A pair pays only if its event pays against the best other and its other against the worst event. Events gather at
     # the front and others at the back, without a branch on labels, which no processor can foresee: what is not kept is
     # written over.
-    kept, rows = np.empty(n + 2), np.empty(n + 2, dtype=np.int32)
     front, back = 0, n + 1
     for i in range(n):
         s = scores[i]
@@ -74,8 +81,9 @@ def hinge_sum(scores, events, others, inner, width, curvature, want_value):  # t
         back -= others[i] & (inner * (worst_event - s) < 1.0)
     if front == 0 or back == n + 1:
         return 0.0
-    a = _in_order(kept[:front], rows[:front])
-    b = _in_order(kept[back + 1 :], rows[back + 1 :])
+    a, b = records[:front], records[back - 1 :]
+    _put_in_order(kept[:front], rows[:front], ends, a)
+    _put_in_order(kept[back + 1 :], rows[back + 1 :], ends, b)
     value = _sweep(a[::-1], 1.0, b[::-1], inner, width, curvature, want_value, scores)
     # Seen from the others, a pair of scores (a, b) is the pair (-b, -a): the worst other is the best "event".
     _sweep(b, -1.0, a, inner, width, curvature, False, scores)
@@ -83,8 +91,8 @@ def hinge_sum(scores, events, others, inner, width, curvature, want_value):  # t
 
 
 @njit(cache=True, error_model="numpy")
-def _in_order(scores, rows):  # type: ignore[no-untyped-def]
-    """Two columns, scores in ascending order and their rows: one place in memory per record. A float64 holds a row."""
+def _put_in_order(scores, rows, ends, records):  # type: ignore[no-untyped-def]
+    """Fills two columns, scores in ascending order and their rows; side by side, a record is one place in memory."""
     count = len(scores)
     low, high = scores[0], scores[0]
     for i in range(count):
@@ -93,13 +101,12 @@ def _in_order(scores, rows):  # type: ignore[no-untyped-def]
     scale = count / (high - low) if high > low else 0.0
     if not scale < np.inf:
         scale = 0.0
-    ends = np.zeros(count + 1, dtype=np.int32)
+    ends[: count + 1] = 0
     for i in range(count):
         ends[min(int((scores[i] - low) * scale), count - 1) + 1] += 1
     for k in range(count):
         ends[k + 1] += ends[k]
     # From here ends[k] is where the next score of bucket k goes, and at last where the bucket ends.
-    records = np.empty((count, 2))
     for i in range(count):
         s = scores[i]
         k = min(int((s - low) * scale), count - 1)
@@ -123,7 +130,6 @@ def _in_order(scores, rows):  # type: ignore[no-untyped-def]
                 records[p, 0] = key
                 records[p, 1] = row
         start = stop
-    return records
 
 
 @njit(cache=True, error_model="numpy")

@@ -8,7 +8,7 @@ import numpy as np
 
 from entrenous.arrays import AnyArray, Array
 from entrenous.engine.kernels import surrogate_code
-from entrenous.engine.sorted_kernel import hinge_sum, row_scores, weighted_row_sum
+from entrenous.engine.sorted_kernel import hinge_sum, row_scores, weighted_row_sum, work_space
 from entrenous.parts.problem import Problem
 from entrenous.parts.surrogates import Hinge, Reparametrised, SmoothedHinge, Square, SquaredHinge, Surrogate
 
@@ -29,14 +29,16 @@ def sorted_sum(problem: Problem, w: Array, X: Array, y: AnyArray, *, want_value:
     if not 0.0 < inner < math.inf or len(X) > _MOST_ROWS:
         return None
     rows = np.ascontiguousarray(X, dtype=np.float64)
-    scores = row_scores(rows, np.ascontiguousarray(w, dtype=np.float64))
+    scores = np.empty(len(rows))
+    row_scores(rows, np.ascontiguousarray(w, dtype=np.float64), scores)
     if not np.isfinite(scores).all():
         return None
     if isinstance(base, Square):
         value, weight = _square_sum(scores, y == 1, y == 0, inner)
     else:
         width, curvature = _shape(base)
-        value, weight = hinge_sum(scores, y == 1, y == 0, inner, width, curvature, want_value), scores
+        space = work_space(len(rows))
+        value, weight = hinge_sum(scores, y == 1, y == 0, inner, width, curvature, want_value, *space), scores
     return outer * value, outer * weighted_row_sum(rows, weight)
 
 
