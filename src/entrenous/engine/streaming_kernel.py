@@ -116,7 +116,6 @@ def _vector_steps(  # type: ignore[no-untyped-def]
                 fresh = False
                 for k in range(d):
                     score += w[k] * X[i, k]
-                    pull[k] = 0.0
             other = 0.0
             for k in range(d):
                 other += w[k] * X[j, k]
@@ -127,13 +126,18 @@ def _vector_steps(  # type: ignore[no-untyped-def]
             else:
                 c = -slope(code, parameter, inner, outer, (y[i] - y[j]) - (score - other))
             if c != 0.0:
-                moved = True
                 own += c
-                for k in range(d):
-                    pull[k] += c * X[j, k]
+                if moved:
+                    for k in range(d):
+                        pull[k] += c * X[j, k]
+                else:
+                    for k in range(d):
+                        pull[k] = c * X[j, k]
+                moved = True
         if moved or always_moves or not inside:
-            if fresh:
-                pull[:] = 0.0
+            if not moved:
+                for k in range(d):
+                    pull[k] = 0.0
             if owed != 0.0:
                 for k in range(d):
                     total[k] += owed * w[k]
@@ -141,10 +145,16 @@ def _vector_steps(  # type: ignore[no-untyped-def]
             scale = eta[t] / (high[t] - low[t])
             keep = 1.0 - eta[t] * ridge
             square = 0.0
-            for k in range(d):
-                new = keep * w[k] + eta[t] * constant[k] - scale * (own * X[i, k] - pull[k])
-                w[k] = new
-                square += new * new
+            if always_moves:
+                for k in range(d):
+                    new = keep * w[k] + eta[t] * constant[k] - scale * (own * X[i, k] - pull[k])
+                    w[k] = new
+                    square += new * new
+            else:
+                for k in range(d):
+                    new = w[k] - scale * (own * X[i, k] - pull[k])
+                    w[k] = new
+                    square += new * new
             if square > radius * radius:
                 shrink = radius / np.sqrt(square)
                 for k in range(d):
