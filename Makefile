@@ -52,3 +52,8 @@ figures: $(VENV)/.demo
 .PHONY: audit
 audit: $(VENV)/.demo
 	PYTHONPATH=tests $(BIN)/python -m audit
+
+# How fast the loops are, against a copy of the rows and against NumPy in the same run.
+.PHONY: bench
+bench: $(VENV)/.demo
+	$(BIN)/python benchmarks/engine.py

@@ -1,8 +1,9 @@
-"""Loss and gradient over all pairs, exactly: in tiles, or by the linear-time sums of ``fast_sums``.
+"""Loss and gradient over all pairs, exactly: by sorting, by linear-time sums, or in tiles, as the surrogate allows.
 
-Scores are one-dimensional for the linear tasks, so a pair costs one derivative and the features enter once per record;
-for the Mahalanobis score the tile is a Gram matrix. Memory is one tile, whatever n is; the linear-time sums take a
-few numbers per record more.
+Ranking with a surrogate of the hinge family or the square costs one sort of the scores (``engine.sorted_pairs``); the
+logistic and error entropy have linear-time sums (``engine.fast_sums``). In tiles, scores are one-dimensional for the
+linear tasks, so a pair costs one derivative and the features enter once per record; for the Mahalanobis score the tile
+is a Gram matrix. Memory is one tile, whatever n is; the sums without tiles take some numbers per record.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import numpy as np
 
 from entrenous.arrays import AnyArray, Array
 from entrenous.engine.fast_sums import fast_sums, has_fast_sum
+from entrenous.engine.sorted_pairs import sorted_sum
 from entrenous.parts.problem import Problem
 
 _TILE = 1 << 18
@@ -22,6 +24,21 @@ _TILE = 1 << 18
 def all_pairs_objective(problem: Problem, w: Array, X: Array, y: AnyArray) -> tuple[float, Array]:
     """``F(w)`` and its gradient: mean over the ``n(n-1)`` ordered pairs, plus the ridge."""
     n = len(X)
+    ridge = problem.ridge
+    total, gradient = _without_tiles(problem, w, X, y, want_value=True) or _tiled_sum(problem, w, X, y)
+    return total / (n * (n - 1)) + ridge / 2.0 * float(np.sum(w * w)), gradient / (n * (n - 1)) + ridge * w
+
+
+def all_pairs_gradient(problem: Problem, w: Array, X: Array, y: AnyArray) -> Array:
+    """The gradient of `all_pairs_objective`, which costs half as much in tiles."""
+    n = len(X)
+    found = _without_tiles(problem, w, X, y, want_value=False)
+    gradient = found[1] if found else _SUMS[problem.task](problem, w, X, y, lambda margins, self_margin: None)
+    return gradient / (n * (n - 1)) + problem.ridge * w
+
+
+def _tiled_sum(problem: Problem, w: Array, X: Array, y: AnyArray) -> tuple[float, Array]:
+    """The sum of the losses over all ordered pairs, without the ridge, and its gradient."""
     total = 0.0
 
     def add_values(margins: Array, self_margin: float | None) -> None:
@@ -31,27 +48,16 @@ def all_pairs_objective(problem: Problem, w: Array, X: Array, y: AnyArray) -> tu
             # A square tile holds the records' pairs with themselves, which are no pairs.
             total -= len(margins) * float(problem.loss.value(np.array([self_margin]))[0])
 
-    fast = _without_tiles(problem, w, X, y)
-    if fast is None:
-        gradient = _SUMS[problem.task](problem, w, X, y, add_values)
-    else:
-        total, gradient = fast
-    ridge = problem.ridge
-    return total / (n * (n - 1)) + ridge / 2.0 * float(np.sum(w * w)), gradient / (n * (n - 1)) + ridge * w
+    gradient = _SUMS[problem.task](problem, w, X, y, add_values)
+    return total, gradient
 
 
-def all_pairs_gradient(problem: Problem, w: Array, X: Array, y: AnyArray) -> Array:
-    """The gradient of `all_pairs_objective`; in tiles, at half its cost."""
-    n = len(X)
-    fast = _without_tiles(problem, w, X, y)
-    gradient = fast[1] if fast else _SUMS[problem.task](problem, w, X, y, lambda margins, self_margin: None)
-    return gradient / (n * (n - 1)) + problem.ridge * w
-
-
-def _without_tiles(problem: Problem, w: Array, X: Array, y: AnyArray) -> tuple[float, Array] | None:
-    """Total loss and its gradient where the loss has a linear-time sum and the pairs are many enough for it."""
+def _without_tiles(
+    problem: Problem, w: Array, X: Array, y: AnyArray, *, want_value: bool
+) -> tuple[float, Array] | None:
+    """Total loss and its gradient where the surrogate has a sum that visits no pair, and it pays."""
     if not has_fast_sum(problem):
-        return None
+        return sorted_sum(problem, w, X, y, want_value=want_value)
     scores = X @ w
     error = problem.task == "error-entropy"
     found = fast_sums(problem, y - scores if error else scores, y)

@@ -1,0 +1,208 @@
+"""How fast the loops are, as ratios measured side by side in one run, on one thread.
+
+    make bench
+
+Times alone say little about another machine, so a case is judged against something simple that runs in turn with it:
+one copy of its rows, or the same steps in NumPy. A new case is a function that yields `Figure` objects and a place in
+`CASES`. Writes ``benchmarks/results/engine.json`` and ``engine.svg``.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+from matplotlib.figure import Figure as Plot
+from rich.console import Console
+from rich.table import Table
+from threadpoolctl import threadpool_limits
+
+import entrenous as en
+from entrenous.arrays import AnyArray, Array
+from entrenous.engine.all_pairs import all_pairs_objective
+from entrenous.engine.streaming_kernel import run_stream
+from entrenous.parts.pairing import Pairing, with_previous
+from entrenous.parts.parameter_domains import L2Ball
+from entrenous.parts.problem import Problem
+from entrenous.parts.scores import LinearDifference
+from entrenous.parts.surrogates import Hinge, Logistic, SmoothedHinge, Square, SquaredHinge, Surrogate
+
+RESULTS = Path(__file__).parent / "results"
+FEATURES = 50
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A ratio, the times it comes from, and the goal where there is one: at most it, or at least it for a speed-up."""
+
+    case: str
+    ratio: float
+    meaning: str
+    goal: float | None = None
+    more_is_better: bool = False
+    seconds: float | None = None
+    against_seconds: float | None = None
+
+    @property
+    def reached(self) -> bool | None:
+        """Whether the goal is met; None without one."""
+        if self.goal is None:
+            return None
+        return self.ratio >= self.goal if self.more_is_better else self.ratio <= self.goal
+
+
+def best_times(*actions: Callable[[], object], repeats: int = 9) -> list[float]:
+    """The shortest time of each, taken in turns so that all meet the same machine; the first round only warms up."""
+    times: list[list[float]] = [[] for _ in actions]
+    for _ in range(repeats + 1):
+        for action, record in zip(actions, times, strict=True):
+            start = time.perf_counter()
+            action()
+            record.append(time.perf_counter() - start)
+    return [min(record[1:]) for record in times]
+
+
+def ranking(surrogate: Surrogate, n: int) -> tuple[Problem, Array, Array, AnyArray]:
+    """A problem, a parameter whose scores spread by about 1, rows and labels."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, FEATURES))
+    problem = Problem(LinearDifference(), surrogate, L2Ball(1.0), FEATURES)
+    return problem, rng.normal(size=FEATURES) / np.sqrt(FEATURES), X, rng.integers(0, 2, n)
+
+
+def machine() -> dict[str, float]:
+    """Bandwidth of a copy and speed of a matrix product."""
+    rows, square = np.ones((1_000_000, FEATURES)), np.ones((1500, 1500))
+    target, product = np.empty_like(rows), np.empty_like(square)
+    copy, gemm = best_times(lambda: np.copyto(target, rows), lambda: np.matmul(square, square, out=product))
+    return {"copy_gigabytes_per_second": rows.nbytes / copy / 1e9, "gemm_gigaflops": 2e-9 * len(square) ** 3 / gemm}
+
+
+def sorted_pairs() -> Iterator[Figure]:
+    """Loss and gradient over all pairs by sorting, against one copy of the rows, and their growth with n."""
+    small, large = 100_000, 1_000_000
+    for surrogate in (Hinge(), SquaredHinge(), SmoothedHinge(), Square()):
+        goal = isinstance(surrogate, Hinge | SquaredHinge)
+        problem, w, X, y = ranking(surrogate, large)
+        target = np.empty_like(X)
+        # The first rows are the small problem; both sizes and the copy take turns.
+        part, full, copy = best_times(
+            lambda problem=problem, w=w, X=X, y=y: all_pairs_objective(problem, w, X[:small], y[:small]),
+            lambda problem=problem, w=w, X=X, y=y: all_pairs_objective(problem, w, X, y),
+            lambda X=X, target=target: np.copyto(target, X),
+        )
+        (small_copy,) = best_times(lambda X=X, target=target: np.copyto(target[:small], X[:small]))
+        name = f"{surrogate.name} over all pairs"
+        against = "time of one copy of X"
+        yield Figure(f"{name}, n = 1e5", part / small_copy, against, None, False, part, small_copy)
+        yield Figure(f"{name}, n = 1e6", full / copy, against, 3.5 if goal else None, False, full, copy)
+        grown = "time at n = 1e6 / time at n = 1e5"
+        yield Figure(f"{name}, growth", full / part, grown, 14.0 if goal else None, False, full, part)
+
+
+def tiled_pairs() -> Iterator[Figure]:
+    """The logistic surrogate has no short cut: every pair is visited."""
+    problem, w, X, y = ranking(Logistic(), 5_000)
+    target = np.empty_like(X)
+    tiled, copy = best_times(lambda: all_pairs_objective(problem, w, X, y), lambda: np.copyto(target, X), repeats=5)
+    yield Figure("logistic in tiles, n = 5e3", tiled / copy, "time of one copy of X", None, False, tiled, copy)
+
+
+def numpy_stream(problem: Problem, X: Array, y: AnyArray, pairing: Pairing, eta: Array, weights: Array) -> Array:
+    """The steps of `run_stream` for the ranking task with one partner each, in plain NumPy."""
+    w = np.zeros(X.shape[1])
+    total = weights[0] * w
+    averaged = bool(weights[1:-1].any())
+    for t in range(pairing.steps):
+        i, j = pairing.current[t], pairing.stream[pairing.low[t]]
+        if y[i] != y[j]:
+            gap = X[i] - X[j] if y[i] == 1 else X[j] - X[i]
+            if gap @ w < 1.0:
+                w = w + eta[t] * gap
+                norm = np.sqrt(w @ w)
+                if norm > problem.domain.radius:
+                    w = w * (problem.domain.radius / norm)
+        if averaged:
+            total = total + weights[t + 1] * w
+    return total if averaged else w
+
+
+def streams() -> Iterator[Figure]:
+    """Streaming descent against the same steps in NumPy, rows in the order of memory and not, averaged and not."""
+    n = 100_000
+    problem, _, X, y = ranking(Hinge(), n)
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    steps = n - 1
+    eta = np.full(steps, 0.05)
+    last, mean = np.zeros(n), np.full(n, 1.0 / n)
+    last[-1] = 1.0
+    for order, rows in (("in order", np.arange(n)), ("shuffled", np.random.default_rng(1).permutation(n))):
+        pairing = with_previous(rows, 1)
+        for average, weights in (("last iterate", last), ("averaged", mean)):
+
+            def compiled(pairing: Pairing = pairing, weights: Array = weights) -> Array:
+                return run_stream(problem, X, y, pairing, eta, weights, np.zeros(FEATURES))[1]
+
+            def plain(pairing: Pairing = pairing, weights: Array = weights) -> Array:
+                return numpy_stream(problem, X, y, pairing, eta, weights)
+
+            np.testing.assert_allclose(compiled(), plain(), rtol=1e-6, atol=1e-9)
+            fast, slow = best_times(compiled, plain, repeats=5)
+            case = f"stream, {order}, {average} ({steps / fast:.2g} steps/s against {steps / slow:.2g})"
+            yield Figure(case, slow / fast, "times faster than NumPy", 30 if weights is mean else 40, True, fast, slow)
+
+
+CASES: list[Callable[[], Iterator[Figure]]] = [sorted_pairs, tiled_pairs, streams]
+
+
+def draw(figures: list[Figure], path: Path) -> None:
+    """Every ratio as a bar, its goal as a mark."""
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "entrenous", "font.size": 8}):
+        plot = Plot(figsize=(9, 0.3 * len(figures) + 1), layout="constrained")
+        axes = plot.subplots()
+        places = np.arange(len(figures))[::-1]
+        colours = ["tab:red" if figure.reached is False else "tab:blue" for figure in figures]
+        axes.barh(places, [figure.ratio for figure in figures], color=colours)
+        for place, figure in zip(places, figures, strict=True):
+            if figure.goal is not None:
+                axes.plot([figure.goal] * 2, [place - 0.45, place + 0.45], color="black")
+        axes.set_yticks(places, [f"{figure.case}: {figure.meaning}" for figure in figures])
+        axes.set_xscale("log")
+        axes.set_xlabel("ratio; a black line is a goal")
+        plot.savefig(path, metadata={"Date": None})
+
+
+def main() -> None:
+    """Measure, print, store, draw."""
+    with threadpool_limits(1):
+        speeds = machine()
+        figures = [figure for case in CASES for figure in case()]
+    table = Table("case", "ratio", "meaning", "goal", "ms", "against, ms")
+    for figure in figures:
+        sign = ">=" if figure.more_is_better else "<="
+        goal = "" if figure.goal is None else f"{sign} {figure.goal:g}" + ("" if figure.reached else ", missed")
+        times = ["" if s is None else f"{1e3 * s:.2f}" for s in (figure.seconds, figure.against_seconds)]
+        table.add_row(figure.case, f"{figure.ratio:.2f}", figure.meaning, goal, *times)
+    console = Console(width=160)
+    console.print(table)
+    console.print(speeds)
+    RESULTS.mkdir(exist_ok=True)
+    content = {
+        "library": f"entrenous {en.__version__}",
+        "processor": platform.machine(),
+        "threads": 1,
+        "speeds": speeds,
+        "figures": [{**asdict(figure), "reached": figure.reached} for figure in figures],
+    }
+    (RESULTS / "engine.json").write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+    draw(figures, RESULTS / "engine.svg")
+
+
+if __name__ == "__main__":
+    main()
