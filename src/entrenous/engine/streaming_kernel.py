@@ -174,7 +174,10 @@ def _read_ahead(X, y, current, partners, low, high, start, ranking):  # type: ig
     without it a compiler would leave the reads out.
     """
     seen = 0.0
-    for t in range(start, min(start + _AHEAD, len(current))):
+    stop = min(start + _AHEAD, len(current))
+    if current[stop - 1] - current[start] == stop - 1 - start:
+        return seen  # rows one after the other, which the processor foresees by itself
+    for t in range(start, stop):
         i, j = current[t], partners[high[t] - 1]
         if not (ranking and high[t] - low[t] == 1 and y[i] == y[j]):
             for k in range(0, X.shape[1], 8):  # a cache line holds eight
