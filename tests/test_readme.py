@@ -61,3 +61,11 @@ def test_its_commands_and_links_exist():
     targets = (ROOT / "Makefile").read_text()
     for target in re.findall(r"^make (\w+)", README, re.MULTILINE):
         assert f"\n{target}:" in targets
+
+
+def test_its_speeds_are_the_ones_on_file():
+    figures = json.loads((ROOT / "benchmarks/results/engine.json").read_text())["figures"]
+    copies = {f["case"]: f["ratio"] for f in figures if f["meaning"] == "time of one copy of X"}
+    hinge, logistic = (copies[f"{name} over all pairs, n = 1e6"] for name in ("hinge", "logistic"))
+    assert f"of the hinge in {hinge:.1f} times" in README
+    assert f"of the logistic in {logistic:.1f} times" in README
