@@ -43,7 +43,9 @@ class PublicClasses:
 
 def _different(classes: Sequence[Any]) -> tuple[Any, ...]:
     if len(set(classes)) < len(classes):
-        raise InputError("classes must be different labels", repr(tuple(classes)), "List each of them once.")
+        raise InputError(
+            "classes must be two different labels or more", repr(tuple(classes)), "List each of them once."
+        )
     return tuple(classes)
 
 
