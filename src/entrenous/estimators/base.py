@@ -6,9 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
-import numpy as np
 from sklearn.exceptions import NotFittedError
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from entrenous.arrays import AnyArray, Array
 from entrenous.engine.online import OnlineRun, same_beginning
@@ -17,6 +16,7 @@ from entrenous.engine.run import Fitted
 from entrenous.errors import AssumptionError, InputError, PrivacyError, warn_of_privacy
 from entrenous.estimators.display import ShowsPrivacy
 from entrenous.estimators.pipelines import warning_about_pipeline
+from entrenous.estimators.validation import validated
 from entrenous.parts.feature_domains import FeatureDomain, missing_bounds
 from entrenous.planners import algorithm_named
 from entrenous.planners.planning import plan
@@ -164,19 +164,9 @@ class PairwiseEstimator(ShowsPrivacy):
     def _checked(self, X: Any, y: Any, **checks: Any) -> tuple[Array, AnyArray]:
         """Numbers for features, one label per row."""
         table = X
-        X, y = self._validated(X=X, y=y, **checks)
+        X, y = validated(self, X=X, y=y, **checks)
         self._need_names(table)
         return X, y
-
-    def _validated(self, **arrays_and_checks: Any) -> Any:
-        """scikit-learn's checks without its quotes from the table."""
-        try:
-            return validate_data(self, dtype=np.float64, **arrays_and_checks)
-        except ValueError as error:
-            if "could not convert string" not in str(error):
-                raise
-            # The original message quotes a cell, and cells are private.
-            raise InputError("features must be numbers", "text in the table", "Encode or drop these columns.") from None
 
     def _need_names(self, table: Any) -> None:
         """An error where a table has names that this scikit-learn cannot read: bounds by name would go astray."""
@@ -201,7 +191,8 @@ class PairwiseEstimator(ShowsPrivacy):
     def _new_rows(self, X: Any) -> Array:
         """Rows to apply the fitted model to."""
         self._need_fit()
-        return validate_data(self, X, dtype=np.float64, reset=False)
+        rows: Array = validated(self, X=X, reset=False)
+        return rows
 
     def __getstate__(self) -> dict[str, Any]:
         # Rows and iterates that no noise covers stay in this process.

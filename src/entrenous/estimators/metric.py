@@ -18,6 +18,7 @@ from entrenous.errors import AssumptionError
 from entrenous.estimators.base import PairwiseEstimator
 from entrenous.estimators.classes import PublicClasses
 from entrenous.estimators.pair_input import flags_of, rows_of_pairs, vectors_of_pairs
+from entrenous.estimators.validation import validated
 from entrenous.parts.surrogates import Surrogate
 from entrenous.privacy.noise import fresh_index_seed
 
@@ -165,7 +166,7 @@ class MahalanobisLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Publ
         """
         self._need_bounds()
         self._need_a_proof_for_pairs()
-        X = self._validated(X=X, ensure_min_samples=2)
+        X = validated(self, X=X, ensure_min_samples=2)
         numbers = rows_of_pairs(pairs, len(X), ids)
         flags = flags_of(similar, len(numbers))
         listed = pair_list_of(numbers, len(X))

@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from entrenous import __version__
 from entrenous.arrays import Array
 from entrenous.engine.bounds_release import HALF_WIDTH, BoundsRelease, clipping_radius
 from entrenous.engine.run import as_seeded_if
-from entrenous.errors import InputError
 from entrenous.estimators.display import ShowsPrivacy
+from entrenous.estimators.validation import validated
 from entrenous.parts.feature_domains import FeatureBounds, missing_bounds
 from entrenous.parts.private_bounds import PrivateBounds
 from entrenous.planners.bounds_share import bounds_release
@@ -89,7 +89,7 @@ class PrivateStandardizer(OneToOneFeatureMixin, TransformerMixin, ShowsPrivacy):
         """Search centre and scale of every feature."""
         if self.within is None and self._is_private:
             raise missing_bounds("a private search for centre and scale")
-        X = self._checked(X, reset=True, ensure_min_samples=2)
+        X = validated(self, X=X, reset=True, ensure_min_samples=2)
         budget = budget_for(self.epsilon, self.delta, len(X))
         loose = (float(X.min()), max(float(X.max()), float(X.min()) + 1.0)) if self.within is None else self.within
         names = getattr(self, "feature_names_in_", None)
@@ -110,21 +110,12 @@ class PrivateStandardizer(OneToOneFeatureMixin, TransformerMixin, ShowsPrivacy):
     def transform(self, X: Any) -> Array:
         """Rows clipped into the box that was found, in scales from its centre: within [-3, 3]."""
         check_is_fitted(self)
-        X = self._checked(X, reset=False)
+        X = validated(self, X=X, reset=False)
         low, high = self.bounds_.sides()
         centred = np.clip(X, low, high) - self.mean_
         scaled = np.divide(centred, self.scale_, out=np.zeros_like(centred), where=self.scale_ > 0.0)
         # Rounding must not leave the range that the next step was promised.
         return np.clip(scaled, -HALF_WIDTH, HALF_WIDTH)
-
-    def _checked(self, X: Any, **checks: Any) -> Array:
-        try:
-            return validate_data(self, X, dtype=np.float64, **checks)
-        except ValueError as error:
-            if "could not convert string" not in str(error):
-                raise
-            # The original message quotes a cell, and cells are private.
-            raise InputError("features must be numbers", "text in the table", "Encode or drop these columns.") from None
 
 
 def _certificate(release: BoundsRelease, budget: Budget, within: FeatureBounds, n: int) -> PrivacyCertificate:
