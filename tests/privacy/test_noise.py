@@ -5,11 +5,12 @@ import os
 
 import numpy as np
 import pytest
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
 from scipy.stats import norm
 
 import entrenous
 from entrenous.errors import InputError, PrivacyWarning
-from entrenous.privacy.noise import NoiseSource, SecureNoise, SeededNoise, fresh_index_seed, noise_from
+from entrenous.privacy.noise import NoiseSource, SecureNoise, SeededNoise, fresh_index_seed, noise_from, secret_words
 
 
 class Spy:
@@ -172,3 +173,35 @@ def test_index_seeds_are_fresh_or_derived_one_way():
     assert 0 <= fresh_index_seed(5) < 2**63
     # The noise of the same state is another stream: its seed is not the index stream's.
     assert noise_from(5).normal(3).tolist() != noise_from(fresh_index_seed(5)).normal(3).tolist()
+
+
+def test_large_draws_come_from_a_cipher_whose_key_is_the_operating_systems(monkeypatch):
+    """The words are the key stream of ChaCha20 (RFC 8439) under a new key."""
+    keys = [bytes(range(32)), bytes(32)]
+    monkeypatch.setattr(os, "urandom", lambda size: {32: keys[0]}[size])
+    words = secret_words(40_000)
+    stream = Cipher(algorithms.ChaCha20(keys[0], nonce=bytes(16)), mode=None).encryptor()
+    assert words.tobytes() == stream.update(bytes(8 * 40_000))
+    monkeypatch.setattr(os, "urandom", lambda size: {32: keys[1]}[size])
+    # The first words under the key of zeros, as RFC 8439 prints them (appendix A.1, first vector).
+    assert secret_words(1000).tobytes()[:16].hex() == "76b8e0ada0f13d90405d6ae55386bd28"
+
+
+@pytest.mark.parametrize("size", [255, 256, 40_000])
+def test_a_draw_leaves_no_state_that_a_fork_could_share(size):
+    """A parent and the child that it forks draw from the same object; sharing a stream would show as equal noise."""
+    noise = noise_from(None)
+    noise.normal(size)
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.write(write, noise.normal(size)[:8].tobytes())
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert os.read(read, 64) != noise.normal(size)[:8].tobytes()
+
+
+@pytest.mark.parametrize("size", [1, 255, 256, 16_384, 16_385, 100_000])
+def test_every_value_of_a_large_draw_is_a_fresh_one(size):
+    for values in (noise_from(None).normal(size), noise_from(None).exponential(size), secret_words(size)):
+        assert len(values) == len(np.unique(values)) == size

@@ -11,12 +11,13 @@ from numba import njit
 
 from entrenous.arrays import AnyArray, Array
 from entrenous.engine.kernels import slope, surrogate_code
+from entrenous.engine.prefetch import hint_row
 from entrenous.parts.pairing import Pairing
 from entrenous.parts.parameter_domains import NuclearPSD
 from entrenous.parts.problem import Problem
 
-_AHEAD = 64
-"""Steps whose rows are read together: few enough for the first caches."""
+_AHEAD = 8
+"""Steps between asking for a row and reading it: memory answers within fewer."""
 
 
 def run_stream(
@@ -101,10 +102,14 @@ def _vector_steps(  # type: ignore[no-untyped-def]
     inside = (w * w).sum() <= radius * radius
     # Weight of the steps since w last moved: their share of the average is added in one go.
     owed = 0.0
-    read = 0.0
     for t in range(len(current)):
-        if t % _AHEAD == 0:
-            read += _read_ahead(X, y, current, partners, low, high, t, ranking)
+        if t + _AHEAD < len(current):
+            soon, before = current[t + _AHEAD], current[t + _AHEAD - 1]
+            if soon != before + 1:  # rows one after the other the processor foresees by itself
+                hint_row(X, soon)  # type: ignore[call-arg]
+                partner = partners[high[t + _AHEAD] - 1]
+                if partner != before:
+                    hint_row(X, partner)
         i = current[t]
         own, score = 0.0, 0.0
         fresh, moved = True, False
@@ -163,26 +168,6 @@ def _vector_steps(  # type: ignore[no-untyped-def]
         owed += weights[t + 1]
     for k in range(d):
         total[k] += owed * w[k]
-    return read
-
-
-@njit(cache=True, error_model="numpy", fastmath={"reassoc"})
-def _read_ahead(X, y, current, partners, low, high, start, ranking):  # type: ignore[no-untyped-def]
-    """Reads the rows of the next steps once, so that they come from memory together and not one by one.
-
-    A step waits for the iterate of the step before it; these reads wait for nothing. What it returns means nothing, but
-    without it a compiler would leave the reads out.
-    """
-    seen = 0.0
-    stop = min(start + _AHEAD, len(current))
-    if current[stop - 1] - current[start] == stop - 1 - start:
-        return seen  # rows one after the other, which the processor foresees by itself
-    for t in range(start, stop):
-        i, j = current[t], partners[high[t] - 1]
-        if not (ranking and high[t] - low[t] == 1 and y[i] == y[j]):
-            for k in range(0, X.shape[1], 8):  # a cache line holds eight
-                seen += X[i, k] + X[j, k]
-    return seen
 
 
 @njit(cache=True, error_model="numpy")

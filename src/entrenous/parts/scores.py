@@ -44,7 +44,7 @@ class Score(ABC):
 
     @abstractmethod
     def from_coordinates(self, vector: Array, n_features: int) -> Array:
-        """The parameter whose isometric coordinates these are: ``||from_coordinates(v)|| = ||v||``."""
+        """The parameter whose isometric coordinates these are: ``||from_coordinates(v)|| = ||v||``; one per row."""
 
 
 @dataclass(frozen=True)
@@ -135,9 +135,9 @@ class Mahalanobis(PairScore):
         # Off-diagonal coordinates stand for two entries each, hence the sqrt(2).
         rows, columns = np.tril_indices(n_features)
         entries = np.where(rows == columns, vector, vector / np.sqrt(2.0))
-        matrix = np.zeros((n_features, n_features))
-        matrix[rows, columns] = entries
-        matrix[columns, rows] = entries
+        matrix = np.empty((*vector.shape[:-1], n_features, n_features))
+        matrix[..., rows, columns] = entries
+        matrix[..., columns, rows] = entries
         return matrix
 
     @staticmethod
