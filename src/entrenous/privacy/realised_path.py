@@ -41,12 +41,7 @@ def nonsmooth_exposure(pairing: Pairing, n: int, step_sizes: Array, weights: Arr
     if _sees_all_before(pairing) and pairing.steps == len(pairing.stream) - 1:
         # Every record is touched at every step after its first turn: listing the touches would take T^2 memory.
         return float(_largest_recursion_all_before(pairing.stream, n, step_sizes, weights, drift, jump))
-    starts, steps, shares = _touches(*pairing, n)
-    energy = np.concatenate([[0.0], np.cumsum(np.square(step_sizes))])
-    mass = np.cumsum(weights)
-    moment = np.cumsum(weights * energy)
-    largest: float = _largest_recursion(starts, steps, shares, step_sizes, weights, energy, mass, moment, drift, jump)
-    return largest
+    return float(_largest_recursion(*pairing, n, step_sizes, weights, drift, jump))
 
 
 @dataclass(frozen=True)
@@ -150,30 +145,82 @@ def _touches(current, stream, low, high, n):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, error_model="numpy")
-def _largest_recursion(starts, steps, shares, eta, weights, energy, mass, moment, drift, jump):  # type: ignore[no-untyped-def]
+def _largest_recursion(current, stream, low, high, n, eta, weights, drift, jump):  # type: ignore[no-untyped-def]
+    total_steps = len(current)
+    # Sums over the steps so far: of the weights, of the weights times the energy, and the energy, the sum of eta^2.
+    sums = np.zeros((total_steps + 1, 3))
+    sums[0, 0] = weights[0]
+    for t in range(1, total_steps + 1):
+        sums[t, 2] = sums[t - 1, 2] + eta[t - 1] * eta[t - 1]
+        sums[t, 0] = sums[t - 1, 0] + weights[t]
+        sums[t, 1] = sums[t - 1, 1] + weights[t] * sums[t, 2]
+    # Per record: r before the last step that touched it, the output before that step, the step, the share f there. A
+    # step may touch a record several times, so its share counts only when a later step comes to the record.
+    state = np.zeros((n, 4))
+    for t in range(1, total_steps + 1):
+        here, first, end = current[t - 1], low[t - 1], high[t - 1]
+        part, own = 1.0 / (end - first), 0.0
+        for p in range(first, end + 1):  # the partners, then the record itself
+            i, share = (stream[p], part) if p < end else (here, own)
+            if (p < end and i == here) or (p == end and own == 0.0):
+                continue
+            own += share
+            last = int(state[i, 2])
+            if last == t:
+                state[i, 3] += share
+                continue
+            if last > 0:
+                state[i, 0], state[i, 1] = _since_touched(
+                    state[i, 0],
+                    state[i, 1],
+                    min(1.0, state[i, 3]),
+                    eta[last - 1],
+                    weights[last],
+                    sums[t - 1, 0] - sums[last, 0],
+                    sums[t - 1, 1] - sums[last, 1],
+                    sums[last, 2],
+                    sums[t - 1, 2],
+                    drift,
+                    jump,
+                )
+            state[i, 2], state[i, 3] = t, share
     worst = 0.0
-    total_steps = len(eta)
-    for i in range(len(starts) - 1):
-        r, output, last = 0.0, 0.0, 0
-        for k in range(starts[i], starts[i + 1] + 1):
-            ended = k == starts[i + 1]
-            t = total_steps + 1 if ended else steps[k]
-            if r > 0.0 and t - 1 > last:
-                # Untouched from last+1 to t-1: r^2 grows by drift^2 eta^2 a step; the root's average is below the
-                # root of the average.
-                share = mass[t - 1] - mass[last]
-                if share > 0.0:
-                    mean_energy = (moment[t - 1] - moment[last]) / share - energy[last]
-                    output += share * math.sqrt(r * r + drift * drift * max(mean_energy, 0.0))
-                r = math.sqrt(r * r + drift * drift * (energy[t - 1] - energy[last]))
-            if ended:
-                break
-            step, f = eta[t - 1], min(1.0, shares[k])
-            r = math.sqrt(r * r + (step * (1.0 - f) * drift) ** 2) + step * f * jump
-            output += weights[t] * r
-            last = t
-        worst = max(worst, output)
+    for i in range(n):
+        last = int(state[i, 2])
+        if last > 0:
+            _, output = _since_touched(
+                state[i, 0],
+                state[i, 1],
+                min(1.0, state[i, 3]),
+                eta[last - 1],
+                weights[last],
+                sums[total_steps, 0] - sums[last, 0],
+                sums[total_steps, 1] - sums[last, 1],
+                sums[last, 2],
+                sums[total_steps, 2],
+                drift,
+                jump,
+            )
+            worst = max(worst, output)
     return worst
+
+
+# It takes numbers only: a compiled call that hands over arrays costs ten times what this does.
+@njit(cache=True, error_model="numpy")
+def _since_touched(r, output, f, step, weight, mass, moment, before, energy, drift, jump):  # type: ignore[no-untyped-def]
+    """R and the output after the step that touched the record with share f, and the untouched steps behind it.
+
+    Untouched, r^2 grows by ``drift^2 eta^2`` a step, and the root's average is below the root of the average.
+    """
+    if f < 1.0:
+        r = math.sqrt(r * r + (step * (1.0 - f) * drift) ** 2)
+    r += step * f * jump
+    output += weight * r
+    if mass > 0.0:
+        output += mass * math.sqrt(r * r + drift * drift * max(moment / mass - before, 0.0))
+    if energy > before:
+        r = math.sqrt(r * r + drift * drift * (energy - before))
+    return r, output
 
 
 @njit(cache=True, error_model="numpy")
