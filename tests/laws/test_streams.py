@@ -196,8 +196,11 @@ def slow_bounds(pairing, n, eta, weights, drift, jump):
 @pytest.mark.parametrize("buffer", [1, 2, 5, None, "pairs"])
 def test_the_fast_recursion_is_the_slow_one(buffer):
     rng = np.random.default_rng(0)
-    for n, steps in ((2, 5), (4, 30), (9, 20), (40, 15)):
+    for n, steps in ((2, 5), (4, 30), (9, 20), (40, 15), (2, 1), (7, 6), (12, 11)):
         draw = rng.integers(n, size=(2, steps + 1))
+        if n > steps:
+            # One pass, in which no record comes twice.
+            draw[0] = rng.permutation(n)[: steps + 1]
         pairing: Pairing = random_pairs(*draw[:, :-1]) if buffer == "pairs" else with_previous(draw[0], buffer)
         eta, weights = rng.uniform(0.1, 1.0, steps), rng.dirichlet(np.ones(steps + 1))
         drift, jump = rng.uniform(0.5, 2.0, 2)

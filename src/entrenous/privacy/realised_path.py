@@ -41,6 +41,8 @@ def nonsmooth_exposure(pairing: Pairing, n: int, step_sizes: Array, weights: Arr
     if _sees_all_before(pairing) and pairing.steps == len(pairing.stream) - 1:
         # Every record is touched at every step after its first turn: listing the touches would take T^2 memory.
         return float(_largest_recursion_all_before(pairing.stream, n, step_sizes, weights, drift, jump))
+    if _is_one_pass(*pairing, n):
+        return float(_largest_recursion_one_pass(pairing.low, pairing.high, step_sizes, weights, drift, jump))
     return float(_largest_recursion(*pairing, n, step_sizes, weights, drift, jump))
 
 
@@ -145,15 +147,71 @@ def _touches(current, stream, low, high, n):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, error_model="numpy")
+def _sums(eta, weights):  # type: ignore[no-untyped-def]
+    """Up to each step: the sum of the weights, of the weights times the energy, and the energy, the sum of eta^2."""
+    sums = np.zeros((len(weights), 3))
+    mass, moment, energy = weights[0], 0.0, 0.0
+    sums[0, 0] = mass
+    for t in range(1, len(weights)):
+        energy += eta[t - 1] * eta[t - 1]
+        mass += weights[t]
+        moment += weights[t] * energy
+        sums[t, 0], sums[t, 1], sums[t, 2] = mass, moment, energy
+    return sums
+
+
+@njit(cache=True, error_model="numpy")
+def _is_one_pass(current, stream, low, high, n):  # type: ignore[no-untyped-def]
+    """Whether no record comes twice, and each meets a window of those just before it."""
+    if high[0] + len(current) != len(stream):
+        return False
+    seen = np.zeros(n, np.bool_)
+    for record in stream:
+        if seen[record]:
+            return False
+        seen[record] = True
+    for t in range(len(current)):
+        if high[t] != high[0] + t or current[t] != stream[high[t]] or (t > 0 and low[t] < low[t - 1]):
+            return False
+    return True
+
+
+@njit(cache=True, error_model="numpy")
+def _largest_recursion_one_pass(low, high, eta, weights, drift, jump):  # type: ignore[no-untyped-def]
+    """`_largest_recursion` where a record's touches follow one another: its own step, then those of its partners."""
+    total_steps = len(low)
+    sums = _sums(eta, weights)
+    worst = 0.0
+    for place in range(low[0], high[0] + total_steps):
+        r, output, t = 0.0, 0.0, place - high[0]
+        f = 1.0
+        if t < 0:
+            t, f = 0, 1.0 / (high[0] - low[0])
+        while t + 1 < total_steps and low[t + 1] <= place:
+            r, output = _since_touched(r, output, f, eta[t], weights[t + 1], 0.0, 0.0, 0.0, 0.0, drift, jump)
+            t += 1
+            f = 1.0 / (high[t] - low[t])
+        _, output = _since_touched(
+            r,
+            output,
+            f,
+            eta[t],
+            weights[t + 1],
+            sums[total_steps, 0] - sums[t + 1, 0],
+            sums[total_steps, 1] - sums[t + 1, 1],
+            sums[t + 1, 2],
+            sums[total_steps, 2],
+            drift,
+            jump,
+        )
+        worst = max(worst, output)
+    return worst
+
+
+@njit(cache=True, error_model="numpy")
 def _largest_recursion(current, stream, low, high, n, eta, weights, drift, jump):  # type: ignore[no-untyped-def]
     total_steps = len(current)
-    # Sums over the steps so far: of the weights, of the weights times the energy, and the energy, the sum of eta^2.
-    sums = np.zeros((total_steps + 1, 3))
-    sums[0, 0] = weights[0]
-    for t in range(1, total_steps + 1):
-        sums[t, 2] = sums[t - 1, 2] + eta[t - 1] * eta[t - 1]
-        sums[t, 0] = sums[t - 1, 0] + weights[t]
-        sums[t, 1] = sums[t - 1, 1] + weights[t] * sums[t, 2]
+    sums = _sums(eta, weights)
     # Per record: r before the last step that touched it, the output before that step, the step, the share f there. A
     # step may touch a record several times, so its share counts only when a later step comes to the record.
     state = np.zeros((n, 4))
