@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 
 from numba import njit
 
@@ -18,7 +18,7 @@ def _total(row):  # type: ignore[no-untyped-def]
     return total
 
 
-@lru_cache(maxsize=None)
+@cache
 def tile_kernel(code):  # type: ignore[no-untyped-def]
     """The kernel of one surrogate: its code is a constant there, without which the loops would not run in vectors."""
 

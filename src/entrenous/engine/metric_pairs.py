@@ -33,7 +33,7 @@ def metric_sum(problem: Problem, w: Array, X: Array, y: AnyArray, *, want_value:
     while isinstance(base, Reparametrised):
         base = base.base
     # Exact types: a subclass may define another function.
-    if problem.task != "metric" or type(base) not in SURROGATES.values():
+    if type(base) not in SURROGATES.values():
         return None
     code, *numbers = surrogate_code(problem.loss)
     kernel = tile_kernel(code)
@@ -57,5 +57,5 @@ def metric_sum(problem: Problem, w: Array, X: Array, y: AnyArray, *, want_value:
             np.matmul(left_factor, turned_block, out=tile)
             kernel(tile, top, left, *numbers, threshold, squares, labels, sums, losses)
             target += np.matmul(tile, block, out=product)
-    cross = rows.T @ spread
-    return 2.0 * float(losses.sum()), 2.0 * ((rows.T * sums) @ rows - cross - cross.T)
+    half = rows.T @ (sums[:, None] * rows - 2.0 * spread)
+    return 2.0 * float(losses.sum()), half + half.T
