@@ -23,8 +23,7 @@ from entrenous.parts.surrogates import SURROGATES, Reparametrised
 TILE = 128
 """Rows and columns of a tile: 128 kB, which stay in a core's cache from one product to the other.
 
-BLAS multiplies such small matrices on one thread. Larger tiles would let it use more, and were slower on one thread and
-on cores that others use too.
+Larger tiles, which BLAS would rather spread over threads, were slower on one thread and on busy cores.
 """
 
 
