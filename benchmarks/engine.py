@@ -11,9 +11,13 @@ from __future__ import annotations
 
 import json
 import platform
+import resource
+import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
+from multiprocessing import get_context
 from pathlib import Path
 
 import matplotlib
@@ -25,12 +29,13 @@ from threadpoolctl import threadpool_limits
 
 import entrenous as en
 from entrenous.arrays import AnyArray, Array
-from entrenous.engine.all_pairs import all_pairs_objective
+from entrenous.engine.all_pairs import all_pairs_gradient, all_pairs_objective
+from entrenous.engine.metric_pairs import TILE
 from entrenous.engine.streaming_kernel import run_stream
 from entrenous.parts.pairing import Pairing, with_previous
-from entrenous.parts.parameter_domains import L2Ball
+from entrenous.parts.parameter_domains import FrobeniusPSD, L2Ball
 from entrenous.parts.problem import Problem
-from entrenous.parts.scores import ErrorDifference, LinearDifference
+from entrenous.parts.scores import ErrorDifference, LinearDifference, Mahalanobis
 from entrenous.parts.surrogates import Hinge, Logistic, SmoothedHinge, Square, SquaredHinge, Surrogate, Welsch
 
 RESULTS = Path(__file__).parent / "results"
@@ -78,10 +83,18 @@ def ranking(surrogate: Surrogate, n: int) -> tuple[Problem, Array, Array, AnyArr
 
 def machine() -> dict[str, float]:
     """Bandwidth of a copy and speed of a matrix product."""
-    rows, square = np.ones((1_000_000, FEATURES)), np.ones((1500, 1500))
-    target, product = np.empty_like(rows), np.empty_like(square)
-    copy, gemm = best_times(lambda: np.copyto(target, rows), lambda: np.matmul(square, square, out=product))
-    return {"copy_gigabytes_per_second": rows.nbytes / copy / 1e9, "gemm_gigaflops": 2e-9 * len(square) ** 3 / gemm}
+    rows = np.ones((1_000_000, FEATURES))
+    target = np.empty_like(rows)
+    product, work = matrix_product()
+    copy, gemm = best_times(lambda: np.copyto(target, rows), product)
+    return {"copy_gigabytes_per_second": rows.nbytes / copy / 1e9, "gemm_gigaflops": 1e-9 * work / gemm}
+
+
+def matrix_product() -> tuple[Callable[[], object], int]:
+    """A product of two large squares, and its floating-point operations."""
+    square = np.ones((1500, 1500))
+    product = np.empty_like(square)
+    return lambda: np.matmul(square, square, out=product), 2 * len(square) ** 3
 
 
 def sorted_pairs() -> Iterator[Figure]:
@@ -130,6 +143,62 @@ def summed_pairs() -> Iterator[Figure]:
     yield Figure("logistic over all pairs, n = 1e6", near / copy, "time of one copy of X", None, False, near, copy)
 
 
+class OwnHinge(Hinge):
+    """A surrogate that compiled code does not know, as a user's own: its pairs go in NumPy's tiles."""
+
+
+def metric(surrogate: Surrogate, n: int) -> tuple[Problem, Array, Array, AnyArray]:
+    """A metric problem, a matrix whose distances spread around the threshold, rows of the unit sphere and labels."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, FEATURES))
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    factor = rng.normal(size=(FEATURES, FEATURES))
+    w = factor @ factor.T / (2 * FEATURES)
+    return Problem(Mahalanobis(), surrogate, FrobeniusPSD(10.0), FEATURES), w, X, rng.integers(0, 2, n)
+
+
+def metric_work(n: int) -> tuple[int, int]:
+    """Floating-point operations of the two products per tile: those done, and those over all ordered pairs."""
+    heights = [min(TILE, n - start) for start in range(0, n, TILE)]
+    # A tile on or above the diagonal stands for its mirror image too.
+    cells = sum(height * sum(heights[k:]) for k, height in enumerate(heights))
+    return 4 * FEATURES * cells, 4 * FEATURES * n * n
+
+
+def metric_in_this_process(n: int) -> tuple[float, float]:
+    """Seconds of one gradient, and the gigabytes that the process has held at most."""
+    problem, w, X, y = metric(Hinge(), n)
+    with threadpool_limits(1):
+        all_pairs_gradient(problem, w, X[:2], y[:2])
+        start = time.perf_counter()
+        all_pairs_gradient(problem, w, X, y)
+        seconds = time.perf_counter() - start
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return seconds, peak / (1e9 if sys.platform == "darwin" else 1e9 / 1024)
+
+
+def metric_pairs() -> Iterator[Figure]:
+    """Metric gradients over all pairs against the machine's matrix product, and their memory with many rows."""
+    n, many = 3000, 50_000
+    product, work = matrix_product()
+    done, ordered = metric_work(n)
+    share = "of the speed of a matrix product"
+    for surrogate in (Hinge(), SmoothedHinge(), Logistic()):
+        arguments = metric(surrogate, n)
+        taken, gemm = best_times(lambda arguments=arguments: all_pairs_gradient(*arguments), product)
+        name = f"{surrogate.name} metric over all pairs, n = 3e3"
+        for case, flops, goal in ((f"{name}, operations done", done, 0.55), (f"{name}, of both orders", ordered, None)):
+            at_full_speed = flops * gemm / work
+            yield Figure(case, at_full_speed / taken, share, goal, True, taken, at_full_speed)
+    compiled, plain = metric(Hinge(), n), metric(OwnHinge(), n)
+    fast, slow = best_times(lambda: all_pairs_gradient(*compiled), lambda: all_pairs_gradient(*plain), repeats=5)
+    yield Figure("hinge metric over all pairs, n = 3e3", slow / fast, "times faster than NumPy", None, True, fast, slow)
+    # A forked child's peak is its own; one that was started by exec inherits its parent's.
+    with ProcessPoolExecutor(1, mp_context=get_context("forkserver")) as pool:
+        seconds, gigabytes = pool.submit(metric_in_this_process, many).result()
+    yield Figure("hinge metric over all pairs, n = 5e4", gigabytes, "gigabytes at the peak", 2.0, False, seconds)
+
+
 def numpy_stream(problem: Problem, X: Array, y: AnyArray, pairing: Pairing, eta: Array, weights: Array) -> Array:
     """The steps of `run_stream` for the ranking task with one partner each, in plain NumPy."""
     w = np.zeros(X.shape[1])
@@ -174,7 +243,7 @@ def streams() -> Iterator[Figure]:
             yield Figure(case, slow / fast, "times faster than NumPy", 30 if weights is mean else 40, True, fast, slow)
 
 
-CASES: list[Callable[[], Iterator[Figure]]] = [sorted_pairs, summed_pairs, streams]
+CASES: list[Callable[[], Iterator[Figure]]] = [sorted_pairs, summed_pairs, metric_pairs, streams]
 
 
 def draw(figures: list[Figure], path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The compiled slopes are the NumPy ones, for every surrogate."""
+"""The compiled values and slopes are the NumPy ones, for every surrogate."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from oracles import ALL_SURROGATES, name_of
 
-from entrenous.engine.kernels import slope, surrogate_code
+from entrenous.engine.kernels import decay, log1p_of_share, slope, surrogate_code, value
 from entrenous.errors import InputError
 from entrenous.parts.surrogates import SURROGATES, Logistic, Reparametrised, SmoothedHinge
 
@@ -19,6 +19,24 @@ MARGINS = np.array([*np.linspace(-7.0, 7.0, 281), *KINKS, 1e3, -1e3, 1e-300, -1e
 def test_slopes_are_the_derivatives(surrogate):
     found = [slope(*surrogate_code(surrogate), t) for t in MARGINS]
     np.testing.assert_allclose(found, surrogate.derivative(MARGINS), rtol=1e-13, atol=1e-300)
+
+
+@pytest.mark.parametrize("surrogate", ALL_SURROGATES, ids=name_of)
+def test_values_are_the_values(surrogate):
+    found = [value(*surrogate_code(surrogate), t) for t in MARGINS]
+    np.testing.assert_allclose(found, surrogate.value(MARGINS), rtol=1e-13, atol=1e-300)
+
+
+def test_the_exponential_and_the_logarithm_without_calls():
+    rng = np.random.default_rng(0)
+    x = -np.concatenate(
+        [[0.0, 708.0], rng.uniform(0.0, 1.0, 2000), rng.uniform(0.0, 708.0, 2000), 10.0 ** rng.uniform(-300, 2, 2000)]
+    )
+    np.testing.assert_allclose([decay(t) for t in x], np.exp(x), rtol=5e-16)
+    assert [decay(t) for t in (0.0, -709.0, -1e308, -np.inf)] == [1.0, 0.0, 0.0, 0.0]
+    assert np.isnan(decay(np.nan))
+    u = np.concatenate([[0.0, 1.0], rng.uniform(0.0, 1.0, 2000), 10.0 ** rng.uniform(-300, 0, 2000)])
+    np.testing.assert_allclose([log1p_of_share(t) for t in u], np.log1p(u), rtol=1e-15)
 
 
 def test_every_registered_surrogate_has_its_own_code():

@@ -1,9 +1,11 @@
 """Loss and gradient over all pairs, exactly: by sorting, by linear-time sums, or in tiles, as the surrogate allows.
 
 Ranking with a surrogate of the hinge family or the square costs one sort of the scores (``engine.sorted_pairs``); the
-logistic and error entropy have linear-time sums (``engine.fast_sums``). In tiles, scores are one-dimensional for the
-linear tasks, so a pair costs one derivative and the features enter once per record; for the Mahalanobis score the tile
-is a Gram matrix. Memory is one tile, whatever n is; the sums without tiles take some numbers per record.
+logistic and error entropy have linear-time sums (``engine.fast_sums``); metrics go in compiled tiles
+(``engine.metric_pairs``). What is left, such as a user's own surrogate, goes in NumPy's tiles: scores are
+one-dimensional for the linear tasks, so a pair costs one derivative and the features enter once per record; for the
+Mahalanobis score the tile is a Gram matrix. Memory is one tile, whatever n is; the other sums take some numbers per
+record.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ import numpy as np
 
 from entrenous.arrays import AnyArray, Array
 from entrenous.engine.fast_sums import fast_sums, has_fast_sum
+from entrenous.engine.metric_pairs import metric_sum
 from entrenous.engine.sorted_pairs import sorted_sum
 from entrenous.parts.problem import Problem
 
@@ -25,14 +28,14 @@ def all_pairs_objective(problem: Problem, w: Array, X: Array, y: AnyArray) -> tu
     """``F(w)`` and its gradient: mean over the ``n(n-1)`` ordered pairs, plus the ridge."""
     n = len(X)
     ridge = problem.ridge
-    total, gradient = _without_tiles(problem, w, X, y, want_value=True) or _tiled_sum(problem, w, X, y)
+    total, gradient = _compiled_sum(problem, w, X, y, want_value=True) or _tiled_sum(problem, w, X, y)
     return total / (n * (n - 1)) + ridge / 2.0 * float(np.sum(w * w)), gradient / (n * (n - 1)) + ridge * w
 
 
 def all_pairs_gradient(problem: Problem, w: Array, X: Array, y: AnyArray) -> Array:
     """The gradient of `all_pairs_objective`, which costs half as much in tiles."""
     n = len(X)
-    found = _without_tiles(problem, w, X, y, want_value=False)
+    found = _compiled_sum(problem, w, X, y, want_value=False)
     gradient = found[1] if found else _SUMS[problem.task](problem, w, X, y, lambda margins, self_margin: None)
     return gradient / (n * (n - 1)) + problem.ridge * w
 
@@ -52,10 +55,10 @@ def _tiled_sum(problem: Problem, w: Array, X: Array, y: AnyArray) -> tuple[float
     return total, gradient
 
 
-def _without_tiles(
-    problem: Problem, w: Array, X: Array, y: AnyArray, *, want_value: bool
-) -> tuple[float, Array] | None:
-    """Total loss and its gradient where the surrogate has a sum that visits no pair, and it pays."""
+def _compiled_sum(problem: Problem, w: Array, X: Array, y: AnyArray, *, want_value: bool) -> tuple[float, Array] | None:
+    """Total loss and its gradient where compiled code knows the surrogate, and it pays."""
+    if problem.task == "metric":
+        return metric_sum(problem, w, X, y, want_value=want_value)
     if not has_fast_sum(problem):
         return sorted_sum(problem, w, X, y, want_value=want_value)
     scores = X @ w
