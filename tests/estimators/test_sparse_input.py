@@ -58,7 +58,9 @@ def test_a_private_fit_is_the_dense_one(algorithm, bounds):
 
 
 @settings(max_examples=25, deadline=None)
-@given(st.integers(0, 2**32 - 1), st.sampled_from(["hinge", "logistic", "smoothed-hinge"]), st.sampled_from([None, 1.3]))
+@given(
+    st.integers(0, 2**32 - 1), st.sampled_from(["hinge", "logistic", "smoothed-hinge"]), st.sampled_from([None, 1.3])
+)
 def test_random_tables_and_boxes(seed, surrogate, clip):
     rng = np.random.default_rng(seed)
     n, d = int(rng.integers(4, 60)), int(rng.integers(1, 9))
@@ -73,7 +75,9 @@ def test_random_tables_and_boxes(seed, surrogate, clip):
 @pytest.mark.parametrize("settings", [{"bounds": (0, 3)}, {}], ids=["bounds", "none"])
 @pytest.mark.parametrize("algorithm", ["moments", "noisy-gd"])
 def test_a_fit_without_privacy_is_the_dense_one(algorithm, settings):
-    dense, thin = (en.AUCClassifier(None, algorithm=algorithm, ridge=0.01, **settings).fit(X, Y) for X in (DENSE, SPARSE))
+    dense, thin = (
+        en.AUCClassifier(None, algorithm=algorithm, ridge=0.01, **settings).fit(X, Y) for X in (DENSE, SPARSE)
+    )
     # The twin of noisy-gd stops at a gradient of 1e-8.
     same(dense, thin, 1e-10 if algorithm == "moments" else 1e-6)
 
@@ -149,9 +153,7 @@ def test_other_algorithms_name_those_that_take_sparse_tables(record):
     targets = {"target_bounds": (0, 1)} if task in ("error-entropy", "pointwise-regression") else {}
     epsilons = [1.0, None] if "approximate" in record.privacy or "pure" in record.privacy else [None]
     for epsilon in epsilons:
-        made = plan(
-            record.name, task=task, n=N, n_features=D, epsilon=epsilon, bounds=(0, 3), ridge=0.1, **targets
-        )
+        made = plan(record.name, task=task, n=N, n_features=D, epsilon=epsilon, bounds=(0, 3), ridge=0.1, **targets)
         takes = task != "metric" and all(phase.takes_sparse for phase in made.phases)
         assert takes == (record.name in SPARSE_ALGORITHMS)
         if not takes:

@@ -127,6 +127,7 @@ class AUCClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
     def fit(self, X: Any, y: Any, **unsupported: Any) -> AUCClassifier:
         """Plan from public numbers, then run once over the rows; with several classes, once for each of them.
 
+        A sparse table is not made dense; its bounds have to contain 0, and not every algorithm takes it.
         `sample_weight` is refused, with the reason.
         """
         # Not a named parameter: scikit-learn takes that as a promise to support weights.
