@@ -2,10 +2,11 @@
 
     python benchmarks/sparse.py
 
-noisy-gd at epsilon = 1, seeded so that both fits of a9a can be compared. Times of a9a are the least of several,
-the two kinds in turn, flights are fitted once; the memory is what Python's allocator sees at the peak of one fit, the table itself left out. Flights: day of
-year, day of week, minute of day and distance scaled to [0, 1] by public ranges, then one column of zeros and ones per
-airport for where a flight starts and where it ends. Dense, that table would take the memory stated beside it.
+noisy-gd at epsilon = 1, seeded so that both fits of a9a can be compared. Times of a9a are the least of several, the two
+kinds in turn; flights are fitted once. The memory is what Python's allocator sees at the peak of one fit, the table
+itself left out. Flights: day of year, day of week, minute of day and distance scaled to [0, 1] by public ranges, then
+one column of zeros and ones per airport for where a flight starts and where it ends. Dense, that table would take the
+memory stated beside it.
 Writes ``benchmarks/results/sparse.json``. Needs the data folder (ENTRENOUS_DATA).
 """
 
@@ -80,7 +81,7 @@ def census() -> dict[str, dict[str, float]]:
         assert made.features is not None
         tables = {"dense": made.features.to_internal(X), "sparse": SparseRows.inside(made.features, thin)}
         w = np.random.default_rng(0).normal(size=X.shape[1])
-        steps = {n: lambda t=t, p=made.problem: all_pairs_gradient(p, w, t, y) for n, t in tables.items()}
+        steps = {n: lambda t=t, w=w, p=made.problem: all_pairs_gradient(p, w, t, y) for n, t in tables.items()}
         found = np.abs(steps["dense"]() - steps["sparse"]()).max()
         rows[f"a9a, {surrogate}, one gradient"] = {**in_turn(steps, 2 * REPEATS), "difference": float(found)}
     return rows

@@ -108,7 +108,7 @@ def test_wide_rows_with_a_small_clipping_radius_stay_inside(seed, d):
     np.testing.assert_allclose(written_out(rows), domain.to_internal(X.toarray()), rtol=0, atol=1e-10)
 
 
-@pytest.mark.parametrize("low, high", [((0.5, -1.0), (1.0, 1.0)), ((-1.0, -2.0), (1.0, -1.0))])
+@pytest.mark.parametrize(("low", "high"), [((0.5, -1.0), (1.0, 1.0)), ((-1.0, -2.0), (1.0, -1.0))])
 def test_a_range_without_zero_is_refused(low, high):
     with pytest.raises(en.InputError, match="bounds that contain 0"):
         SparseRows.inside(FeatureBounds(low, high), sparse.csr_array(np.eye(2)))

@@ -157,7 +157,7 @@ def test_other_algorithms_name_those_that_take_sparse_tables(record):
         takes = task != "metric" and all(phase.takes_sparse for phase in made.phases)
         assert takes == (record.name in SPARSE_ALGORITHMS)
         if not takes:
-            with pytest.raises(en.InputError, match="noisy-gd, dpgdsc|a metric reads dense rows"):
+            with pytest.raises(en.InputError, match=r"noisy-gd, dpgdsc|a metric reads dense rows"):
                 made.run(SPARSE, Y)
 
 
