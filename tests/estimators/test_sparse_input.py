@@ -172,3 +172,15 @@ def test_refusals_of_the_estimators():
         en.MahalanobisLearner(bounds=(0, 3)).fit(SPARSE, Y)
     with pytest.raises(TypeError, match="dense data is required"):
         en.PointwiseClassifier(bounds=(0, 3)).fit(SPARSE, Y)
+
+
+def test_scikit_learns_tag_says_which_settings_take_sparse_tables():
+    takes = [en.AUCClassifier(), en.AUCClassifier(algorithm="noisy-gd"), en.ErrorEntropyRegressor()]
+    others = [
+        en.AUCClassifier(algorithm="sgd-pair"),
+        en.AUCClassifier(bounds=en.PrivateBounds(within=(0, 1))),
+        en.PointwiseClassifier(),
+        en.MahalanobisLearner(),
+    ]
+    assert all(e.__sklearn_tags__().input_tags.sparse for e in takes)
+    assert not any(e.__sklearn_tags__().input_tags.sparse for e in others)

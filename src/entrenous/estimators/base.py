@@ -13,11 +13,13 @@ from entrenous.arrays import AnyArray, Array
 from entrenous.engine.online import OnlineRun, same_beginning
 from entrenous.engine.plan import Plan
 from entrenous.engine.run import Fitted
+from entrenous.engine.sparse_rows import SPARSE_ALGORITHMS
 from entrenous.errors import AssumptionError, InputError, PrivacyError, warn_of_privacy
 from entrenous.estimators.display import ShowsPrivacy
 from entrenous.estimators.pipelines import warning_about_pipeline
 from entrenous.estimators.validation import validated
 from entrenous.parts.feature_domains import FeatureDomain, missing_bounds
+from entrenous.parts.private_bounds import PrivateBounds
 from entrenous.planners import algorithm_named
 from entrenous.planners.planning import plan
 from entrenous.privacy.certificate import PrivacyCertificate
@@ -203,7 +205,8 @@ class PairwiseEstimator(ShowsPrivacy):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = self._takes_sparse
+        known = callable(self.algorithm) or self.algorithm in ("auto", *SPARSE_ALGORITHMS)
+        tags.input_tags.sparse = self._takes_sparse and known and not isinstance(self.bounds, PrivateBounds)
         return tags
 
     def __getstate__(self) -> dict[str, Any]:
