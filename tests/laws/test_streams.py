@@ -208,7 +208,7 @@ def test_the_fast_recursion_is_the_slow_one(buffer):
         assert smooth_exposure(pairing, n, eta, weights) == pytest.approx(smooth, rel=1e-12)
         fast = nonsmooth_exposure(pairing, n, eta, weights, drift, jump)
         # Averages over stretches without a touch are bounded by concavity: never below, hardly above.
-        assert nonsmooth * (1 - 1e-12) <= fast <= nonsmooth * 1.02
+        assert nonsmooth * (1 - 1e-12) <= fast <= nonsmooth * 1.1
 
 
 def adversary(problem, stream, rng, bound_of, tries):

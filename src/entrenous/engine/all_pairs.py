@@ -11,6 +11,7 @@ record.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -18,13 +19,14 @@ from entrenous.arrays import AnyArray, Array
 from entrenous.engine.fast_sums import fast_sums, has_fast_sum
 from entrenous.engine.metric_pairs import metric_sum
 from entrenous.engine.sorted_pairs import sorted_sum
+from entrenous.engine.sparse_rows import Rows
 from entrenous.parts.problem import Problem
 
 _TILE = 1 << 18
 """Pairs per tile: 2 MB of float64, inside a core's cache."""
 
 
-def all_pairs_objective(problem: Problem, w: Array, X: Array, y: AnyArray) -> tuple[float, Array]:
+def all_pairs_objective(problem: Problem, w: Array, X: Rows, y: AnyArray) -> tuple[float, Array]:
     """``F(w)`` and its gradient: mean over the ``n(n-1)`` ordered pairs, plus the ridge."""
     n = len(X)
     ridge = problem.ridge
@@ -32,7 +34,7 @@ def all_pairs_objective(problem: Problem, w: Array, X: Array, y: AnyArray) -> tu
     return total / (n * (n - 1)) + ridge / 2.0 * float(np.sum(w * w)), gradient / (n * (n - 1)) + ridge * w
 
 
-def all_pairs_gradient(problem: Problem, w: Array, X: Array, y: AnyArray) -> Array:
+def all_pairs_gradient(problem: Problem, w: Array, X: Rows, y: AnyArray) -> Array:
     """The gradient of `all_pairs_objective`, which costs half as much in tiles."""
     n = len(X)
     found = _compiled_sum(problem, w, X, y, want_value=False)
@@ -40,7 +42,7 @@ def all_pairs_gradient(problem: Problem, w: Array, X: Array, y: AnyArray) -> Arr
     return gradient / (n * (n - 1)) + problem.ridge * w
 
 
-def _tiled_sum(problem: Problem, w: Array, X: Array, y: AnyArray) -> tuple[float, Array]:
+def _tiled_sum(problem: Problem, w: Array, X: Rows, y: AnyArray) -> tuple[float, Array]:
     """The sum of the losses over all ordered pairs, without the ridge, and its gradient."""
     total = 0.0
 
@@ -55,9 +57,10 @@ def _tiled_sum(problem: Problem, w: Array, X: Array, y: AnyArray) -> tuple[float
     return total, gradient
 
 
-def _compiled_sum(problem: Problem, w: Array, X: Array, y: AnyArray, *, want_value: bool) -> tuple[float, Array] | None:
+def _compiled_sum(problem: Problem, w: Array, X: Rows, y: AnyArray, *, want_value: bool) -> tuple[float, Array] | None:
     """Total loss and its gradient where compiled code knows the surrogate, and it pays."""
     if problem.task == "metric":
+        assert isinstance(X, np.ndarray)  # a metric takes no sparse rows
         return metric_sum(problem, w, X, y, want_value=want_value)
     if not has_fast_sum(problem):
         return sorted_sum(problem, w, X, y, want_value=want_value)
@@ -74,7 +77,7 @@ _Visit = Callable[[Array, float | None], None]
 """Sees the margins of every tile, and the margin of a record with itself where the tile holds such pairs."""
 
 
-def _ranking_sum(problem: Problem, w: Array, X: Array, y: AnyArray, visit: _Visit) -> Array:
+def _ranking_sum(problem: Problem, w: Array, X: Rows, y: AnyArray, visit: _Visit) -> Array:
     scores = X @ w
     events, others = np.flatnonzero(y == 1), np.flatnonzero(y == 0)
     weight = np.zeros(len(X))
@@ -87,7 +90,7 @@ def _ranking_sum(problem: Problem, w: Array, X: Array, y: AnyArray, visit: _Visi
     return X.T @ weight
 
 
-def _error_sum(problem: Problem, w: Array, X: Array, y: AnyArray, visit: _Visit) -> Array:
+def _error_sum(problem: Problem, w: Array, X: Rows, y: AnyArray, visit: _Visit) -> Array:
     errors = y - X @ w
     weight = np.zeros(len(X))
     for rows in _tiles(len(X), len(X)):
@@ -116,7 +119,7 @@ def _metric_sum(problem: Problem, w: Array, X: Array, y: AnyArray, visit: _Visit
     return gradient
 
 
-_Sum = Callable[[Problem, Array, Array, AnyArray, _Visit], Array]
+_Sum = Callable[[Problem, Array, Any, AnyArray, _Visit], Array]
 _SUMS: dict[str, _Sum] = {"auc": _ranking_sum, "metric": _metric_sum, "error-entropy": _error_sum}
 
 

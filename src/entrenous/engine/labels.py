@@ -10,6 +10,7 @@ import numpy as np
 from entrenous.arrays import AnyArray, Array, Codes
 from entrenous.engine.listed_pairs import read_pairs
 from entrenous.engine.phases import Released
+from entrenous.engine.sparse_rows import Rows
 from entrenous.errors import InputError
 from entrenous.parts.feature_domains import FeatureDomain
 from entrenous.parts.pair_list import PairList
@@ -91,7 +92,7 @@ class Means:
         self._sums = np.zeros((2, n_features))
         self._targets = 0.0
 
-    def feed(self, X: Array, y: AnyArray, task: str) -> None:
+    def feed(self, X: Rows, y: AnyArray, task: str) -> None:
         """More rows in internal units, with class codes or targets."""
         if task in TARGET_TASKS:
             self._counts[0] += len(y)

@@ -10,6 +10,7 @@ import numpy as np
 from entrenous.arrays import AnyArray, Array
 from entrenous.engine.phases import Phase, Released
 from entrenous.engine.progress import Progress
+from entrenous.engine.sparse_rows import Rows
 from entrenous.parts.problem import Problem
 from entrenous.privacy.mechanisms import Mechanism
 from entrenous.privacy.noise import NoiseSource
@@ -31,6 +32,10 @@ class LevelRelease(Phase):
         return True
 
     @property
+    def takes_sparse(self) -> bool:
+        return True
+
+    @property
     def steps(self) -> int:
         return 0
 
@@ -44,12 +49,10 @@ class LevelRelease(Phase):
         """What the certificate states of it."""
         return {"share": self.share, "clip": self.clip}
 
-    def exact(self, X: Array, y: AnyArray, w: Array) -> float:
+    def exact(self, X: Rows, y: AnyArray, w: Array) -> float:
         """The mean before noise."""
         return float(np.mean(np.clip(y - X @ w, -self.clip, self.clip)))
 
-    def run(
-        self, problem: Problem, X: Array, y: AnyArray, w: Array, noise: NoiseSource, progress: Progress
-    ) -> Released:
+    def run(self, problem: Problem, X: Rows, y: AnyArray, w: Array, noise: NoiseSource, progress: Progress) -> Released:
         released = self.exact(X, y, w) + float(self.mechanism.draw(noise, 1)[0])
         return Released(w, float(np.clip(released, -self.clip, self.clip)), 0)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -88,10 +89,14 @@ class ListedDescent(Descent):
     def pair_list(self) -> PairList | None:
         return self.listed
 
+    @property
+    def takes_sparse(self) -> bool:
+        return False
+
     def pair_gradients(self, n: int) -> int:
         return self.total_steps * self.listed.pairs
 
-    def gradient(self, problem: Problem, w: Array, X: Array, y: AnyArray) -> Array:
+    def gradient(self, problem: Problem, w: Array, X: Any, y: AnyArray) -> Array:
         return listed_objective(problem, w, X, y)[1]
 
 
@@ -105,12 +110,14 @@ class ListedMinimise(Minimise):
     def pair_list(self) -> PairList | None:
         return self.listed
 
+    @property
+    def takes_sparse(self) -> bool:
+        return False
+
     def pair_gradients(self, n: int) -> int:
         return self.max_iter * self.listed.pairs
 
-    def run(
-        self, problem: Problem, X: Array, y: AnyArray, w: Array, noise: NoiseSource, progress: Progress
-    ) -> Released:
+    def run(self, problem: Problem, X: Any, y: AnyArray, w: Array, noise: NoiseSource, progress: Progress) -> Released:
         smooth = replace(problem, surrogate=differentiable(problem.surrogate))
 
         def objective(w: Array) -> tuple[float, Array]:

@@ -13,6 +13,7 @@ from entrenous.arrays import AnyArray, Array
 from entrenous.engine.accelerated import projected_minimum
 from entrenous.engine.all_pairs import all_pairs_objective
 from entrenous.engine.progress import Progress
+from entrenous.engine.sparse_rows import Rows
 from entrenous.parts.problem import Problem
 from entrenous.parts.surrogates import Hinge, SmoothedHinge, Surrogate
 
@@ -22,7 +23,7 @@ _SMOOTHING = 1e-3
 
 def minimise(
     problem: Problem,
-    X: Array,
+    X: Rows,
     y: AnyArray,
     start: Array,
     tolerance: float,

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.linalg import eigh
 
 from entrenous.arrays import AnyArray, Array
+from entrenous.engine.sparse_rows import Rows, SparseRows
 
 _SMALLEST_CLASS = 0.01
 """Released class counts are clamped to at least this share of n (and one record): noise can make them negative."""
@@ -27,14 +28,14 @@ class ClassMoments:
     seconds: Array
 
     @classmethod
-    def of(cls, X: Array, y: AnyArray) -> ClassMoments:
+    def of(cls, X: Rows, y: AnyArray) -> ClassMoments:
         """The exact moments of the rows."""
         by_class = [X[y == code] for code in (0, 1)]
         return cls(
             len(X),
             float(len(by_class[1])),
             np.array([rows.sum(axis=0) for rows in by_class]),
-            np.array([rows.T @ rows for rows in by_class]),
+            np.array([_second_moments(rows) for rows in by_class]),
         )
 
     def weighted(self, weights: tuple[float, float, float]) -> Array:
@@ -55,6 +56,10 @@ class ClassMoments:
         seconds[:, rows, columns] = entries
         seconds[:, columns, rows] = entries
         return cls(n, float(flat[0]) / a, sums, seconds)
+
+
+def _second_moments(rows: Rows) -> Array:
+    return rows.second_moments() if isinstance(rows, SparseRows) else rows.T @ rows
 
 
 def ranking_from_moments(

@@ -13,6 +13,7 @@ from entrenous.engine.all_pairs import all_pairs_gradient
 from entrenous.engine.minimise import minimise
 from entrenous.engine.moments import ClassMoments, ranking_from_moments
 from entrenous.engine.progress import Progress
+from entrenous.engine.sparse_rows import Rows
 from entrenous.parts.pair_list import PairList
 from entrenous.parts.problem import Problem
 from entrenous.privacy.mechanisms import Mechanism
@@ -49,6 +50,11 @@ class Phase(ABC):
     @property
     def unit_rows(self) -> bool:
         """Whether it needs rows of norm at most 1 even without privacy: its step size does not adapt to the rows."""
+        return False
+
+    @property
+    def takes_sparse(self) -> bool:
+        """Whether `run` takes `SparseRows` too: it asks nothing of the rows but scores, sums and second moments."""
         return False
 
     @property
@@ -137,6 +143,10 @@ class Descent(Phase):
         return self.share
 
     @property
+    def takes_sparse(self) -> bool:
+        return True
+
+    @property
     def steps(self) -> int:
         return self.total_steps
 
@@ -160,13 +170,11 @@ class Descent(Phase):
             variance += self.output_noise.rms(problem.dimension) ** 2
         return float(np.sqrt(variance))
 
-    def gradient(self, problem: Problem, w: Array, X: Array, y: AnyArray) -> Array:
+    def gradient(self, problem: Problem, w: Array, X: Rows, y: AnyArray) -> Array:
         """What noise is added to at each step."""
         return all_pairs_gradient(problem, w, X, y)
 
-    def run(
-        self, problem: Problem, X: Array, y: AnyArray, w: Array, noise: NoiseSource, progress: Progress
-    ) -> Released:
+    def run(self, problem: Problem, X: Rows, y: AnyArray, w: Array, noise: NoiseSource, progress: Progress) -> Released:
         w = problem.domain.project(w)
         total = w if self.average_from == 0 else np.zeros_like(w)
         for t in range(1, self.total_steps + 1):
@@ -196,6 +204,10 @@ class MomentRelease(Phase):
     shrinkage: float
 
     @property
+    def takes_sparse(self) -> bool:
+        return True
+
+    @property
     def steps(self) -> int:
         return 1
 
@@ -208,9 +220,7 @@ class MomentRelease(Phase):
             return 0.0
         return self.mechanism.sigma / self.weights[1] * float(np.sqrt(2.0)) / (n / 2.0)
 
-    def run(
-        self, problem: Problem, X: Array, y: AnyArray, w: Array, noise: NoiseSource, progress: Progress
-    ) -> Released:
+    def run(self, problem: Problem, X: Rows, y: AnyArray, w: Array, noise: NoiseSource, progress: Progress) -> Released:
         moments = self.release(ClassMoments.of(X, y), noise)
         w, intercept = self._solved(problem, moments)
         progress(1, 1)
@@ -253,6 +263,10 @@ class Minimise(Phase):
     tolerance: float
 
     @property
+    def takes_sparse(self) -> bool:
+        return True
+
+    @property
     def steps(self) -> int:
         return self.max_iter
 
@@ -262,9 +276,7 @@ class Minimise(Phase):
     def noise_per_coefficient(self, problem: Problem, n: int) -> float:
         return 0.0
 
-    def run(
-        self, problem: Problem, X: Array, y: AnyArray, w: Array, noise: NoiseSource, progress: Progress
-    ) -> Released:
+    def run(self, problem: Problem, X: Rows, y: AnyArray, w: Array, noise: NoiseSource, progress: Progress) -> Released:
         w, iterations = minimise(problem, X, y, w, self.tolerance, self.max_iter, progress)
         return Released(w, None, iterations)
 

@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy import sparse
 
 from entrenous.arrays import AnyArray, Array
 from entrenous.engine.labels import Means, in_user_units, noise_in_user_units, read_labels
 from entrenous.engine.phases import Released
 from entrenous.engine.progress import current_listener
+from entrenous.engine.sparse_rows import SPARSE_ALGORITHMS, SparseRows, canonical_csr
 from entrenous.errors import InputError, warn_of_privacy
 from entrenous.parts.feature_domains import FeatureBounds, FeatureDomain, missing_bounds
 from entrenous.parts.indices import permutation
@@ -48,11 +50,10 @@ def run(plan: Plan, X: Any, y: Any, random_state: Any) -> Fitted:
     """See `Plan.run`."""
     need_bounds(plan)
     rows = checked_rows(plan, X)
-    if len(rows) != plan.n:
-        raise InputError(
-            f"this plan is for {plan.n} rows", f"{len(rows)} rows", "Make a plan with the table's number of rows."
-        )
-    labels, targets = read_labels(plan, y, len(rows))
+    n = rows.shape[0]
+    if n != plan.n:
+        raise InputError(f"this plan is for {plan.n} rows", f"{n} rows", "Make a plan with the table's number of rows.")
+    labels, targets = read_labels(plan, y, n)
     noise = noise_from(random_state)
     certificate = certified(plan, noise)
     features = plan.features
@@ -65,7 +66,7 @@ def run(plan: Plan, X: Any, y: Any, random_state: Any) -> Fitted:
     if features is None and any(phase.unit_rows for phase in plan.phases):
         # Only a fit without privacy gets here: it may take the box from the rows.
         features = FeatureBounds(tuple(rows.min(axis=0).tolist()), tuple(rows.max(axis=0).tolist()))
-    internal = rows if features is None else features.to_internal(rows)
+    internal = _in_internal_units(features, rows)
     released = Released(plan.problem.start(), None, 0)
     steps = 0
     for phase in plan.phases:
@@ -100,21 +101,47 @@ def need_bounds(plan: Plan) -> None:
         raise missing_bounds("running a private plan")
 
 
-def checked_rows(plan: Plan, X: Any) -> Array:
-    """Finite numbers of the plan's width."""
-    rows = np.asarray(X, dtype=float)
+def checked_rows(plan: Plan, X: Any) -> Any:
+    """Finite numbers of the plan's width: an array, or a CSR table where the plan can take one."""
+    if sparse.issparse(X):
+        _need_sparse_plan(plan)
+        rows = canonical_csr(X)
+    else:
+        rows = np.asarray(X, dtype=float)
     if rows.ndim != 2 or rows.shape[1] != plan.n_features:
         raise InputError(
             f"this plan is for rows of {plan.n_features} features",
             f"an array of shape {rows.shape}",
             "Make a plan with the table's n_features.",
         )
-    if not np.isfinite(rows).all():
+    if not np.isfinite(rows.data if sparse.issparse(rows) else rows).all():
         raise InputError("the features must be finite", "NaN or infinity", "Fill or drop missing values first.")
     return rows
 
 
-def _dealt(plan: Plan, records: tuple[int, int] | None, X: Array, y: AnyArray) -> tuple[Array, AnyArray]:
+def _need_sparse_plan(plan: Plan) -> None:
+    """An error where sparse rows would have to be written out."""
+    dense = "or use X.toarray() if it fits into memory."
+    if plan.bounds_release is not None:
+        raise InputError("PrivateBounds reads dense rows", "a sparse table", f"Declare bounds=(low, high), {dense}")
+    if plan.task == "metric":
+        raise InputError("a metric reads dense rows", "a sparse table", f"Choose fewer features, {dense}")
+    if not all(phase.takes_sparse for phase in plan.phases):
+        raise InputError(
+            f"{plan.algorithm} reads dense rows, one by one",
+            "a sparse table",
+            f"Use one of {', '.join(SPARSE_ALGORITHMS)}, {dense}",
+        )
+
+
+def _in_internal_units(features: FeatureDomain | None, rows: Any) -> Any:
+    """Rows as the phases take them: `SparseRows` of a sparse table, an array of an array."""
+    if sparse.issparse(rows):
+        return SparseRows.as_they_are(rows) if features is None else SparseRows.inside(features, rows)
+    return rows if features is None else features.to_internal(rows)
+
+
+def _dealt(plan: Plan, records: tuple[int, int] | None, X: Any, y: AnyArray) -> tuple[Any, AnyArray]:
     """The records of a phase, in the data-independent order of the index stream."""
     if records is None:
         return X, y

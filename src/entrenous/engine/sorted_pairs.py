@@ -9,6 +9,7 @@ import numpy as np
 from entrenous.arrays import AnyArray, Array
 from entrenous.engine.kernels import surrogate_code
 from entrenous.engine.sorted_kernel import hinge_sum, row_scores, weighted_row_sum, work_space
+from entrenous.engine.sparse_rows import Rows, SparseRows
 from entrenous.parts.problem import Problem
 from entrenous.parts.surrogates import Hinge, Reparametrised, SmoothedHinge, Square, SquaredHinge, Surrogate
 
@@ -16,7 +17,7 @@ _MOST_ROWS = 2**31 - 3
 """The kernel counts rows in 32 bits."""
 
 
-def sorted_sum(problem: Problem, w: Array, X: Array, y: AnyArray, *, want_value: bool) -> tuple[float, Array] | None:
+def sorted_sum(problem: Problem, w: Array, X: Rows, y: AnyArray, *, want_value: bool) -> tuple[float, Array] | None:
     """The sum of the losses over all pairs and its gradient, or None where only tiles give them.
 
     Without `want_value` the first number means nothing.
@@ -28,9 +29,8 @@ def sorted_sum(problem: Problem, w: Array, X: Array, y: AnyArray, *, want_value:
     _, _, inner, outer = surrogate_code(problem.loss)
     if not 0.0 < inner < math.inf or len(X) > _MOST_ROWS:
         return None
-    rows = np.ascontiguousarray(X, dtype=np.float64)
-    scores = np.empty(len(rows))
-    row_scores(rows, np.ascontiguousarray(w, dtype=np.float64), scores)
+    rows = X if isinstance(X, SparseRows) else np.ascontiguousarray(X, dtype=np.float64)
+    scores = _scores(rows, np.ascontiguousarray(w, dtype=np.float64))
     if not np.isfinite(scores).all():
         return None
     if isinstance(base, Square):
@@ -39,7 +39,19 @@ def sorted_sum(problem: Problem, w: Array, X: Array, y: AnyArray, *, want_value:
         width, curvature = _shape(base)
         space = work_space(len(rows))
         value, weight = hinge_sum(scores, y == 1, y == 0, inner, width, curvature, want_value, *space), scores
-    return outer * value, outer * weighted_row_sum(rows, weight)
+    return outer * value, outer * _weighted_sum(rows, weight)
+
+
+def _scores(rows: Rows, w: Array) -> Array:
+    if isinstance(rows, SparseRows):
+        return rows @ w
+    scores = np.empty(len(rows))
+    row_scores(rows, w, scores)
+    return scores
+
+
+def _weighted_sum(rows: Rows, weight: Array) -> Array:
+    return rows.T @ weight if isinstance(rows, SparseRows) else weighted_row_sum(rows, weight)
 
 
 def _base(surrogate: Surrogate) -> Surrogate:

@@ -93,6 +93,7 @@ class AUCClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
 
     _task = "auc"
     _released = ("coef_", "intercept_", "coef_noise_")
+    _takes_sparse = True
 
     def __init__(
         self,
@@ -126,6 +127,7 @@ class AUCClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
     def fit(self, X: Any, y: Any, **unsupported: Any) -> AUCClassifier:
         """Plan from public numbers, then run once over the rows; with several classes, once for each of them.
 
+        A sparse table is not made dense; its bounds have to contain 0, and not every algorithm takes it.
         `sample_weight` is refused, with the reason.
         """
         # Not a named parameter: scikit-learn takes that as a promise to support weights.
@@ -142,7 +144,7 @@ class AUCClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
         """One class against the rest, in turn; the budget is shared out and accounted together."""
         random_state = one_stream(self.random_state)
         labels = self._against_the_rest(y, classes)
-        plans = self._noting_leaks(self._plans_of_each(classes, len(X), random_state))
+        plans = self._noting_leaks(self._plans_of_each(classes, X.shape[0], random_state))
         fits = [made.run(X, own, random_state=random_state) for made, own in zip(plans, labels, strict=True)]
         self._online = None
         self._keep(fits[0])

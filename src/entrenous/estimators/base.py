@@ -13,11 +13,13 @@ from entrenous.arrays import AnyArray, Array
 from entrenous.engine.online import OnlineRun, same_beginning
 from entrenous.engine.plan import Plan
 from entrenous.engine.run import Fitted
+from entrenous.engine.sparse_rows import SPARSE_ALGORITHMS
 from entrenous.errors import AssumptionError, InputError, PrivacyError, warn_of_privacy
 from entrenous.estimators.display import ShowsPrivacy
 from entrenous.estimators.pipelines import warning_about_pipeline
 from entrenous.estimators.validation import validated
 from entrenous.parts.feature_domains import FeatureDomain, missing_bounds
+from entrenous.parts.private_bounds import PrivateBounds
 from entrenous.planners import algorithm_named
 from entrenous.planners.planning import plan
 from entrenous.privacy.certificate import PrivacyCertificate
@@ -33,6 +35,8 @@ class PairwiseEstimator(ShowsPrivacy):
     _task: ClassVar[str]
     _released: ClassVar[tuple[str, ...]]
     """Fitted arrays of floats, which together with the plan are the model: what `entrenous.save` writes."""
+    _takes_sparse: ClassVar[bool] = False
+    """Whether sparse tables go to the plan as they are."""
 
     epsilon: float | None
     bounds: Any
@@ -81,7 +85,7 @@ class PairwiseEstimator(ShowsPrivacy):
     def _run(self, X: Array, y: AnyArray, arguments: dict[str, Any]) -> Fitted:
         """One plan, one run over all rows."""
         self._online = None
-        (made,) = self._noting_leaks([self._plan_for(len(X), fresh_index_seed(self.random_state), arguments)])
+        (made,) = self._noting_leaks([self._plan_for(X.shape[0], fresh_index_seed(self.random_state), arguments)])
         fitted = made.run(X, y, random_state=self.random_state)
         self._keep(fitted)
         return fitted
@@ -164,9 +168,14 @@ class PairwiseEstimator(ShowsPrivacy):
     def _checked(self, X: Any, y: Any, **checks: Any) -> tuple[Array, AnyArray]:
         """Numbers for features, one label per row."""
         table = X
-        X, y = validated(self, X=X, y=y, **checks)
+        X, y = validated(self, X=X, y=y, accept_sparse=self._sparse_format, **checks)
         self._need_names(table)
         return X, y
+
+    @property
+    def _sparse_format(self) -> str | bool:
+        """What scikit-learn's checks turn sparse tables into; False refuses them."""
+        return "csr" if self._takes_sparse else False
 
     def _need_names(self, table: Any) -> None:
         """An error where a table has names that this scikit-learn cannot read: bounds by name would go astray."""
@@ -191,8 +200,14 @@ class PairwiseEstimator(ShowsPrivacy):
     def _new_rows(self, X: Any) -> Array:
         """Rows to apply the fitted model to."""
         self._need_fit()
-        rows: Array = validated(self, X=X, reset=False)
+        rows: Array = validated(self, X=X, reset=False, accept_sparse=self._sparse_format)
         return rows
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        known = callable(self.algorithm) or self.algorithm in ("auto", *SPARSE_ALGORITHMS)
+        tags.input_tags.sparse = self._takes_sparse and known and not isinstance(self.bounds, PrivateBounds)
+        return tags
 
     def __getstate__(self) -> dict[str, Any]:
         # Rows and iterates that no noise covers stay in this process.

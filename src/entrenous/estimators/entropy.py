@@ -79,6 +79,7 @@ class ErrorEntropyRegressor(RegressorMixin, PairwiseEstimator):
 
     _task = "error-entropy"
     _released = ("coef_", "intercept_", "coef_noise_")
+    _takes_sparse = True
 
     def __init__(
         self,

@@ -52,6 +52,16 @@ class FeatureDomain(ABC):
     def unit(self) -> Array:
         """Length of one internal unit in the user's units, per feature; 0 for a public constant."""
 
+    @property
+    def scale(self) -> Array:
+        """Internal units in one of the user's, per feature; 0 for a public constant."""
+        unit = self.unit
+        return np.divide(1.0, unit, out=np.zeros_like(unit), where=unit > 0.0)
+
+    def ends(self) -> tuple[Array, Array]:
+        """What entries are clipped to before the row as a whole is."""
+        return np.array([-_LARGEST]), np.array([_LARGEST])
+
     @abstractmethod
     def public_numbers(self) -> dict[str, Any]:
         """What declares the domain, for certificates and files."""
@@ -79,10 +89,7 @@ class FeatureDomain(ABC):
 
     def to_internal(self, X: Array) -> Array:
         """Rows clipped into the domain, in internal units: every norm is at most 1."""
-        unit = self.unit
-        scale = np.divide(1.0, unit, out=np.zeros_like(unit), where=unit > 0.0)
-        rows = (np.clip(X, -_LARGEST, _LARGEST) - self.origin) * scale
-        return _into_unit_ball(rows)
+        return _into_unit_ball((np.clip(X, *self.ends()) - self.origin) * self.scale)
 
     def to_user(self, w: Array, intercept: float) -> tuple[Array, float]:
         """Coefficients and intercept of the same linear score in the user's units."""
@@ -92,8 +99,7 @@ class FeatureDomain(ABC):
 
     def metric_to_user(self, w: Array) -> Array:
         """The matrix of the same squared distance in the user's units: ``S^-1 W S^-1``, S the diagonal of `unit`."""
-        unit = self.unit
-        scale = np.divide(1.0, unit, out=np.zeros_like(unit), where=unit > 0.0)
+        scale = self.scale
         return w * scale[:, None] * scale[None, :]
 
 
@@ -288,9 +294,8 @@ class FeatureBounds(FeatureDomain):
         corner = math.sqrt(max(1, int(np.count_nonzero(half_width))))
         return half_width * (corner if self.clip is None else min(self.clip, corner))
 
-    def to_internal(self, X: Array) -> Array:
-        low, high = self._checked_sides()
-        return super().to_internal(np.clip(X, low, high))
+    def ends(self) -> tuple[Array, Array]:
+        return self._checked_sides()
 
     def public_numbers(self) -> dict[str, Any]:
         return {"kind": "box", "low": self.low, "high": self.high, "clip": self.clip, "names": self.names}
