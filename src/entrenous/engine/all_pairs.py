@@ -60,7 +60,8 @@ def _without_tiles(
         return sorted_sum(problem, w, X, y, want_value=want_value)
     scores = X @ w
     error = problem.task == "error-entropy"
-    found = fast_sums(problem, y - scores if error else scores, y)
+    places = y - scores if error else scores
+    found = fast_sums(problem, places, y, out=places)
     if found is None:
         return None
     total, weight = found

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from entrenous.arrays import AnyArray, Array
+from entrenous.arrays import AnyArray, Array, row_blocks
 from entrenous.engine.labels import Means, in_user_units, noise_in_user_units, read_labels
 from entrenous.engine.phases import Released
 from entrenous.engine.progress import current_listener
@@ -109,7 +109,7 @@ def checked_rows(plan: Plan, X: Any) -> Array:
             f"an array of shape {rows.shape}",
             "Make a plan with the table's n_features.",
         )
-    if not np.isfinite(rows).all():
+    if not all(np.isfinite(rows[block]).all() for block in row_blocks(rows)):
         raise InputError("the features must be finite", "NaN or infinity", "Fill or drop missing values first.")
     return rows
 
