@@ -18,6 +18,6 @@ _BLOCK = 1 << 14
 
 
 def row_blocks(X: AnyArray) -> Iterator[slice]:
-    """Slices of a table's rows, one after the other: work by blocks needs no second table, and no second trip to memory."""
+    """Slices of a table's rows: work on one after the other needs no second table, and no second trip to memory."""
     step = max(1, _BLOCK // max(1, X.shape[1]))
     return (slice(start, start + step) for start in range(0, len(X), step))
