@@ -5,7 +5,7 @@
 flights3m (3,000,000 rows, its four numeric columns, late or not) and covtype (581,012 x 54, class 2 against the rest),
 80/20 random splits, public ranges, delta = 1/n^2, secure noise. Every figure of memory is the peak of a process of its
 own after a small fit that compiles the loops: the resident set above what it was before the rows came, so the input
-is part of it. Chunks come from parquet files of 300,000, 3,000,000 and 9,000,000 flights (the file, a slice, a
+is part of it; pages of a mapped file, which the system takes back when it needs them, are not. Chunks come from parquet files of 300,000, 3,000,000 and 9,000,000 flights (the file, a slice, a
 repetition). Needs Linux (/proc) and the data folder (ENTRENOUS_DATA). Writes ``benchmarks/results/scale.json``.
 """
 
@@ -60,12 +60,8 @@ def table(name: str) -> tuple[pd.DataFrame, Any, dict[str, tuple[float, float]]]
     return raw.data, (raw.target.to_numpy() == 2).astype(np.uint8), dict.fromkeys(raw.data.columns, (0, 1)) | COVTYPE
 
 
-def resident() -> int:
-    """Bytes of memory in use now."""
-    return _status("VmRSS")
-
-
 def _status(name: str) -> int:
+    """Bytes of memory, as Linux counts them: VmRSS now, VmHWM at the peak, RssAnon and RssFile own and mapped."""
     lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
     return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(name))
 
@@ -91,7 +87,7 @@ def whole(folder: Path, epsilon: float | None, surrogate: str | None) -> dict[st
         return en.AUCClassifier(epsilon, algorithm="noisy-gd", surrogate=surrogate, bounds=bounds)
 
     warm_up(lambda X, y: classifier((-3, 3)).fit(X.to_numpy(), y))
-    before = resident()
+    before = _status("VmRSS")
     forget_peak()
     X, y = np.load(folder / "X.npy"), np.load(folder / "y.npy")
     start = time.perf_counter()
@@ -118,22 +114,22 @@ def chunked(path: Path, epsilon: float | None, test: Path | None) -> dict[str, A
             epsilon, algorithm="sgd-previous", bounds=FLIGHTS, classes=(0, 1), options={"order": "arrival"}
         )
 
-    def stream(file: Path) -> en.AUCClassifier:
-        chunks, clf = en.read_chunks(file, "target", columns=list(FLIGHTS), rows=CHUNK), classifier()
+    def stream(file: Path) -> tuple[en.AUCClassifier, int]:
+        chunks, clf, own = en.read_chunks(file, "target", columns=list(FLIGHTS), rows=CHUNK), classifier(), 0
         for X, y in chunks:
             clf.partial_fit(X, y, n_total=chunks.n_rows)
-        return clf
+            own = max(own, _status("VmHWM") - _status("RssFile"))
+            forget_peak()
+        return clf, own
 
-    # Two chunks of what every run reads, so that the readers' own buffers are there as well.
     stream(path.parent / "warm.parquet")
-    before = resident()
-    forget_peak()
+    before = _status("RssAnon")
     start = time.perf_counter()
-    clf = stream(path)
+    clf, own = stream(path)
     result = {
         "rows": clf.plan_.n,
         "seconds": round(time.perf_counter() - start, 1),
-        "peak_MB": round((_status("VmHWM") - before) / 1e6, 1),
+        "peak_MB": round((own - before) / 1e6, 1),
     }
     if test is not None:
         scores = clf.decision_function(pd.DataFrame(np.load(test / "X_test.npy"), columns=list(FLIGHTS)))
@@ -159,7 +155,7 @@ def flight_files(folder: Path) -> dict[str, Path]:
     flights = frame.data[list(FLIGHTS)].assign(target=frame.target.to_numpy())
     train = pd.DataFrame(np.load(folder / "flights3m" / "X.npy"), columns=list(FLIGHTS))
     tables = {
-        "warm": flights[: 2 * CHUNK],
+        "warm": flights[: CHUNK // 10],
         "300,000": flights[:300_000],
         "3,000,000": flights,
         "9,000,000": pd.concat([flights] * 3, ignore_index=True),

@@ -122,7 +122,15 @@ def test_fit_in_chunks(folder, table, algorithm):
 )
 def test_chunks_that_cannot_be(folder, words, message):
     fit = run(
-        "fit", folder / "table.csv", "--target", "outcome", "--bounds", folder / "bounds.toml", "--chunk-rows", 70, *words
+        "fit",
+        folder / "table.csv",
+        "--target",
+        "outcome",
+        "--bounds",
+        folder / "bounds.toml",
+        "--chunk-rows",
+        70,
+        *words,
     )
     assert fit.exit_code == 2
     assert message in " ".join(fit.output.replace("\n", " ").split())

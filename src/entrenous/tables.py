@@ -16,10 +16,6 @@ if TYPE_CHECKING:
 _READERS = {".csv": "read_csv", ".parquet": "read_parquet"}
 
 
-_READ_AHEAD = 1 << 20
-"""Bytes of a parquet column read at once: without it, all of a row group would be, however large it is."""
-
-
 def read_table(path: str | Path) -> pd.DataFrame:
     """A table from a ``.csv`` or ``.parquet`` file."""
     path = Path(path)
@@ -98,7 +94,8 @@ class TableChunks:
     def _opened(self) -> Any:
         from pyarrow.parquet import ParquetFile
 
-        return ParquetFile(self._path, pre_buffer=False, buffer_size=_READ_AHEAD)
+        # Mapped, because reading would take all of a row group at once, however large it is.
+        return ParquetFile(self._path, pre_buffer=False, memory_map=True)
 
 
 def write_table(frame: pd.DataFrame, path: str | Path) -> None:
