@@ -5,8 +5,9 @@
 flights3m (3,000,000 rows, its four numeric columns, late or not) and covtype (581,012 x 54, class 2 against the rest),
 80/20 random splits, public ranges, delta = 1/n^2, secure noise. Every figure of memory is the peak of a process of its
 own after a small fit that compiles the loops: the resident set above what it was before the rows came, so the input
-is part of it; pages of a mapped file, which the system takes back when it needs them, are not. Chunks come from parquet files of 300,000, 3,000,000 and 9,000,000 flights (the file, a slice, a
-repetition). Needs Linux (/proc) and the data folder (ENTRENOUS_DATA). Writes ``benchmarks/results/scale.json``.
+is part of it. Pages of a mapped file, which the system takes back when it needs them, are not. Chunks come from
+parquet files of 300,000, 3,000,000 and 9,000,000 flights (a slice, the table, its repetition). Needs Linux (/proc) and
+the data folder (ENTRENOUS_DATA). Writes ``benchmarks/results/scale.json``.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ STREAMS = [
     Stream(12, 0.2, buffer=3, decay=0.5, average="last"),
     Stream(9, 0.2, buffer=None, average="before"),
     Stream(5, 0.4, order="arrival"),
-    Stream(6, 0.3, order="arrival", buffer=3, average="before", decay=0.5),
+    Stream(5, 0.3, order="arrival", buffer=3, average="before", decay=0.5),
     Stream(10, 0.3, order="random-pairs", average="before"),
     Stream(5, 0.3, order="arrival", buffer=3, average="before", decay=0.5, keep="reservoir"),
     Stream(5, 0.3, order="arrival", buffer=2, average="all", keep="reservoir without replacement"),
