@@ -45,6 +45,7 @@ OPTIONS: dict[str, tuple[Any, ...]] = {
     "max_iter": (None, 1, 3, 10, 30),
     "step_size": (None, 0.01, 0.3, 3.0),
     "buffer": (1, 2, 5),
+    "order": ("with-replacement", "arrival"),
     "replacement": (True, False),
     "warmup": (None, 1, 2, 4, 7),
     "batch": (None, 3),

@@ -96,6 +96,46 @@ def test_bounds_on_the_command_line_and_words_as_labels(folder):
     assert set(pd.read_parquet(folder / "scores.parquet")["prediction"]) <= {"well", "ill"}
 
 
+@pytest.mark.parametrize("table", ["table.csv", "table.parquet", "words.csv"])
+@pytest.mark.parametrize("algorithm", ["sgd-previous", "ogd-previous"])
+def test_fit_in_chunks(folder, table, algorithm):
+    classes = ("--classes", "well,ill") if table == "words.csv" else ()
+    columns = ("--target", "outcome", "--drop", "id", "--bounds", folder / "bounds.toml")
+    words = ("fit", folder / table, *columns, *classes, "--algorithm", algorithm, "--chunk-rows", 70)
+    fit = run(*words, "--out", folder / "model")
+    assert fit.exit_code == 0, fit.output
+    clf = en.load(folder / "model")
+    assert clf.plan_.algorithm == algorithm
+    assert clf.plan_.phases[0].stream.order == "arrival"
+    assert clf.n_iter_ == 299
+    assert run("verify", folder / "model").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--drop", "id"), "sgd-previous, ogd-previous"),
+        (("--drop", "nothing", "--algorithm", "sgd-previous"), "no nothing"),
+        (("--drop", "outcome2,id", "--algorithm", "sgd-previous"), "no outcome2"),
+        (("--algorithm", "sgd-previous"), "'id'"),
+    ],
+)
+def test_chunks_that_cannot_be(folder, words, message):
+    fit = run(
+        "fit",
+        folder / "table.csv",
+        "--target",
+        "outcome",
+        "--bounds",
+        folder / "bounds.toml",
+        "--chunk-rows",
+        70,
+        *words,
+    )
+    assert fit.exit_code == 2
+    assert message in " ".join(fit.output.replace("\n", " ").split())
+
+
 def test_fit_without_privacy_says_so(folder):
     fit = run(
         "fit",

@@ -61,3 +61,13 @@ def test_the_figures_of_found_ranges_are_the_ones_on_file():
             alone, found = (row[key][way]["auc"] for way in ("declared alone", "PrivateBounds"))
             assert f"| {float(epsilon):g} | {words} | {alone:.3f} | {found:.3f} |" in page
     assert f"({results['1.0']['clinical ranges and radius declared']['auc']:.3f} at epsilon 1)" in page
+
+
+def test_the_figures_of_large_tables_are_the_ones_on_file():
+    page = (DOCS / "large-tables.md").read_text(encoding="utf-8")
+    results = json.loads((DOCS.parent / "benchmarks/results/scale.json").read_text())["results"]
+    for title, row in results["whole"].items():
+        size = f"{row['rows']:,} x {row['features']} | {row['steps']} | {row['seconds']:.1f}"
+        assert f"| {title} | {size} | {row['peak_over_input']:.2f} | {row['test_auc']:.3f} |" in page
+    for title, row in results["chunked"].items():
+        assert f"| {title} | {row['seconds']:.1f} | {row['peak_MB']:.1f} |" in page

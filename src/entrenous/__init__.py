@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from entrenous.plots import plot_coefficients, plot_metric, plot_privacy_curve
     from entrenous.privacy.certificate import PrivacyCertificate
     from entrenous.privacy.composition import compose_certificates
+    from entrenous.tables import read_chunks
 
 _HOMES = {
     "AUCClassifier": "entrenous.estimators.auc",
@@ -60,6 +61,7 @@ _HOMES = {
     "plot_metric": "entrenous.plots",
     "plot_privacy_curve": "entrenous.plots",
     "progress_bar": "entrenous.engine.progress",
+    "read_chunks": "entrenous.tables",
     "save": "entrenous.persistence",
     "to_onnx": "entrenous.onnx_export",
 }
@@ -94,6 +96,7 @@ __all__ = [
     "plot_metric",
     "plot_privacy_curve",
     "progress_bar",
+    "read_chunks",
     "save",
     "to_onnx",
 ]

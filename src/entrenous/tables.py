@@ -1,10 +1,13 @@
-"""Tables in files: CSV and parquet, through pandas."""
+"""Tables in files: CSV and parquet, through pandas, whole or a few rows at a time."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from entrenous.engine.progress import current_listener
 from entrenous.errors import InputError
 
 if TYPE_CHECKING:
@@ -16,16 +19,83 @@ _READERS = {".csv": "read_csv", ".parquet": "read_parquet"}
 def read_table(path: str | Path) -> pd.DataFrame:
     """A table from a ``.csv`` or ``.parquet`` file."""
     path = Path(path)
-    reader = _READERS.get(path.suffix.lower())
-    if reader is None:
-        raise InputError("a table must be a .csv or .parquet file", str(path), "Convert it first.")
+    reader = _READERS[_kind(path)]
     pandas = _pandas()
-    try:
+    with _readable(path):
         frame: pd.DataFrame = getattr(pandas, reader)(path)
-    except (OSError, ValueError) as error:
-        # Only the first line: parsers quote the offending row after it, and rows are private.
-        raise InputError("a readable table", f"{path} ({str(error).splitlines()[0]})", "Check the file.") from error
     return frame
+
+
+def read_chunks(
+    path: str | Path, target: str, *, columns: Sequence[str] | None = None, rows: int = 100_000
+) -> TableChunks:
+    """A table from a ``.csv`` or ``.parquet`` file, `rows` at a time: pairs of features and label, for `partial_fit`.
+
+    `columns` are the features, all but the target by default; no others are read. Memory does not depend on how long
+    the file is::
+
+        chunks = entrenous.read_chunks("flights.parquet", target="late")
+        for X, y in chunks:
+            clf.partial_fit(X, y, n_total=chunks.n_rows)
+    """
+    return TableChunks(path, target, columns, rows)
+
+
+class TableChunks:
+    """What `read_chunks` returns: iterate over it, as often as needed. A `progress_bar` shows how far reading is."""
+
+    def __init__(self, path: str | Path, target: str, columns: Sequence[str] | None, rows: int) -> None:
+        if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
+            raise InputError("rows must be an int >= 1", repr(rows), "100_000 is a good size.")
+        self._path, self._rows, self._target = Path(path), rows, target
+        self._parquet = _kind(self._path) == ".parquet"
+        self._n_rows: int | None = None
+        pandas = _pandas()
+        with _readable(self._path):
+            if self._parquet:
+                with self._opened() as file:
+                    names, self._n_rows = list(file.schema_arrow.names), int(file.metadata.num_rows)
+            else:
+                names = list(pandas.read_csv(self._path, nrows=0).columns)
+        self.columns: tuple[str, ...] = (
+            tuple(name for name in names if name != target) if columns is None else tuple(columns)
+        )
+        missing = [name for name in (target, *self.columns) if name not in names]
+        if missing:
+            raise InputError(
+                f"{path} needs the columns {', '.join((*self.columns, target))}",
+                f"no {', '.join(missing)}",
+                f"It has: {', '.join(names)}.",
+            )
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows there are: from a parquet file's metadata; a CSV file is read once to count them."""
+        if self._n_rows is None:
+            self._n_rows = sum(len(frame) for frame in self._frames([self._target]))
+        return self._n_rows
+
+    def __iter__(self) -> Iterator[tuple[pd.DataFrame, pd.Series[Any]]]:
+        columns, total, done = list(self.columns), self.n_rows, 0
+        for frame in self._frames([*columns, self._target]):
+            yield frame[columns], frame[self._target]
+            done += len(frame)
+            current_listener()(done, total)
+
+    def _frames(self, names: list[str]) -> Iterator[pd.DataFrame]:
+        with _readable(self._path):
+            if not self._parquet:
+                yield from _pandas().read_csv(self._path, usecols=names, chunksize=self._rows)
+                return
+            with self._opened() as file:
+                for batch in file.iter_batches(self._rows, columns=names, use_threads=False):
+                    yield batch.to_pandas()
+
+    def _opened(self) -> Any:
+        from pyarrow.parquet import ParquetFile
+
+        # Mapped, because reading would take all of a row group at once, however large it is.
+        return ParquetFile(self._path, pre_buffer=False, memory_map=True)
 
 
 def write_table(frame: pd.DataFrame, path: str | Path) -> None:
@@ -37,6 +107,23 @@ def write_table(frame: pd.DataFrame, path: str | Path) -> None:
         frame.to_csv(path, index=False)
     else:
         raise InputError("a table must be a .csv or .parquet file", str(path), "Choose one of these endings.")
+
+
+def _kind(path: Path) -> str:
+    if path.suffix.lower() not in _READERS:
+        raise InputError("a table must be a .csv or .parquet file", str(path), "Convert it first.")
+    return path.suffix.lower()
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """Errors of the parsers as ours: only their first line, because they quote the offending row after it."""
+    try:
+        yield
+    except InputError:
+        raise
+    except (OSError, ValueError) as error:
+        raise InputError("a readable table", f"{path} ({str(error).splitlines()[0]})", "Check the file.") from error
 
 
 def _pandas() -> Any:

@@ -55,6 +55,31 @@ def test_portions_do_not_matter(name, portions):
     assert np.linalg.norm(whole.coef_) > 1e-3
 
 
+@pytest.mark.parametrize("surrogate", ["logistic", "hinge"])
+@pytest.mark.parametrize("portions", PORTIONS)
+@pytest.mark.parametrize("epsilon", [None, 2.0])
+@pytest.mark.filterwarnings("ignore::entrenous.PrivacyWarning")
+def test_sgd_previous_in_order_of_arrival(surrogate, portions, epsilon):
+    X, y = records()
+    settings = {"epsilon": epsilon, "surrogate": surrogate, "options": {"order": "arrival", "buffer": 2}}
+    whole = classifier("sgd-previous", **settings).fit(X, y)
+    parts = fed(classifier("sgd-previous", **settings), X, y, PORTIONS[portions], classes=(0, 1), n_total=N)
+    np.testing.assert_allclose(parts.coef_, whole.coef_, rtol=1e-12, atol=1e-12)
+    assert parts.plan_ == whole.plan_
+    assert parts.n_iter_ == N - 1
+    if epsilon is not None:
+        parts.certificate_.verify()
+        drawn = classifier("sgd-previous", **settings | {"options": {"buffer": 2}}).fit(X, y)
+        if surrogate == "logistic":
+            sensitivities = [made.plan_.mechanisms[0].l2_sensitivity for made in (parts, drawn)]
+            assert sensitivities[0] < sensitivities[1], "a record that meets few others moves less"
+
+
+def test_an_order_that_is_none():
+    with pytest.raises(en.InputError, match="arrival"):
+        en.plan("sgd-previous", n=10, n_features=2, epsilon=None, options={"order": "sorted"})
+
+
 @pytest.mark.parametrize("surrogate", ["hinge", "squared-hinge"])
 @pytest.mark.parametrize("options", [{"buffer": 4}, {"buffer": 4, "replacement": False}])
 def test_reservoirs_of_both_kinds(surrogate, options):
@@ -184,6 +209,7 @@ def test_errors_on_the_way_lose_nothing():
 def test_only_online_algorithms_have_it():
     assert not hasattr(en.AUCClassifier(), "partial_fit")
     assert not hasattr(en.AUCClassifier(algorithm="sgd-previous"), "partial_fit")
+    assert hasattr(en.AUCClassifier(algorithm="sgd-previous", options={"order": "arrival"}), "partial_fit")
     assert hasattr(en.AUCClassifier(algorithm="olp"), "partial_fit")
     with pytest.raises(en.AssumptionError, match="online"):
         OnlineRun(en.plan("moments", n=10, n_features=2, epsilon=None, bounds=(0, 1)), None)

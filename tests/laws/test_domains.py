@@ -5,6 +5,8 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from entrenous.errors import InputError, PrivacyError
 from entrenous.parts.feature_domains import (
@@ -163,6 +165,43 @@ def test_internal_rows_have_norm_at_most_one(domain):
     assert distances.max() <= INTERNAL_DIAMETER * (1.0 + 1e-12)
     if domain.unit.any():
         assert norms.max() >= 0.3
+
+
+def literally_internal(domain, X):
+    """One row after the other, from the definition: cut, mapped, and drawn into the unit ball."""
+    rows = []
+    for row in X:
+        if isinstance(domain, FeatureBounds):
+            row = np.minimum(np.maximum(row, domain.low), domain.high)
+        row = np.minimum(np.maximum(row, -1e150), 1e150) - domain.origin
+        row = np.array([x / u if u > 0.0 else 0.0 for x, u in zip(row, domain.unit, strict=True)])
+        norm = math.hypot(*row)
+        rows.append(row / norm if norm > 1.0 else row)
+    return np.array(rows).reshape(X.shape)
+
+
+@given(
+    st.lists(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=3, max_size=3), max_size=6),
+    st.sampled_from(FEATURE_CASES),
+    st.integers(0, 6),
+)
+@settings(max_examples=300, deadline=None)
+def test_internal_rows_are_their_definition(cells, case, doublings):
+    domain = case.for_features(3)
+    rows = np.array(cells).reshape(-1, 3)
+    # Repeated, they fill several blocks.
+    X = np.concatenate([rows, domain.origin + rows / 1e3 * domain.unit][: 1 + doublings % 2])
+    for _ in range(2 * doublings):
+        X = np.concatenate([X, X])
+    before = X.copy()
+    found = domain.to_internal(X)
+    np.testing.assert_array_equal(X, before)
+    expected = literally_internal(domain, X[: 2 * len(rows)])
+    np.testing.assert_allclose(found[: 2 * len(rows)], expected, rtol=1e-12, atol=1e-15)
+    if len(X) > 2 * len(rows) and len(rows):
+        size = len(rows) * (1 + doublings % 2)
+        np.testing.assert_array_equal(found, np.tile(found[:size], (len(X) // size, 1)))
+    assert (np.linalg.norm(found, axis=1) <= 1.0 + 1e-12).all()
 
 
 @over_feature_domains

@@ -21,6 +21,7 @@ from entrenous.parts.surrogates import Hinge, Logistic, QNormLoss, SmoothedHinge
 from entrenous.privacy.realised_path import Contraction, contracting_exposure, nonsmooth_exposure, smooth_exposure
 from entrenous.privacy.sensitivity import smooth_stream_sensitivity
 from entrenous.privacy.stream_bounds import stream_sensitivity
+from entrenous.privacy.window_path import nonsmooth_window_exposure, second_is_worst, smooth_window_exposure
 
 PROBLEMS = [
     Problem(LinearDifference(), Logistic(), L2Ball(1.0), 3),
@@ -37,6 +38,7 @@ STREAMS = [
     Stream(12, 0.2, buffer=3, decay=0.5, average="last"),
     Stream(9, 0.2, buffer=None, average="before"),
     Stream(5, 0.4, order="arrival"),
+    Stream(5, 0.3, order="arrival", buffer=3, average="before", decay=0.5),
     Stream(10, 0.3, order="random-pairs", average="before"),
     Stream(5, 0.3, order="arrival", buffer=3, average="before", decay=0.5, keep="reservoir"),
     Stream(5, 0.3, order="arrival", buffer=2, average="all", keep="reservoir without replacement"),
@@ -209,6 +211,55 @@ def test_the_fast_recursion_is_the_slow_one(buffer):
         fast = nonsmooth_exposure(pairing, n, eta, weights, drift, jump)
         # Averages over stretches without a touch are bounded by concavity: never below, hardly above.
         assert nonsmooth * (1 - 1e-12) <= fast <= nonsmooth * 1.1
+
+
+@pytest.mark.parametrize("buffer", [1, 2, 3, 7])
+@pytest.mark.parametrize("average", ["delayed", "before", "last", "all"])
+def test_the_second_record_is_the_worst_in_order_of_arrival(buffer, average):
+    for steps in (1, 2, 3, 5, 20):
+        for decay, schedule, drift, jump in ((0, "power", 1, 1), (0.5, "power", 0.5, 2), (0, "inverse", 2, 2)):
+            stream = Stream(steps, 0.3, "arrival", buffer, decay, average, schedule)
+            assert second_is_worst(stream, drift, jump)
+            numbers = stream.pairing(steps + 1, 0, 1), steps + 1, stream.step_sizes(), stream.weights()
+            smooth, nonsmooth = slow_bounds(*numbers, drift, jump)
+            assert smooth_window_exposure(stream) == pytest.approx(smooth, rel=1e-12, abs=1e-15)
+            found = nonsmooth_window_exposure(stream, drift, jump)
+            assert nonsmooth * (1 - 1e-12) <= found <= nonsmooth * 1.02 + 1e-15
+
+
+def test_long_windows_are_priced_in_blocks():
+    """Beyond one block the sums are those of the whole list."""
+    for decay in (0.0, 0.5):
+        stream = Stream(200_000, 0.01, "arrival", 2, decay)
+        numbers = stream.pairing(200_001, 0, 1), 200_001, stream.step_sizes(), stream.weights()
+        assert smooth_window_exposure(stream) == pytest.approx(smooth_exposure(*numbers), rel=1e-12)
+        assert nonsmooth_window_exposure(stream, 1.0, 1.5) == pytest.approx(
+            nonsmooth_exposure(*numbers, 1.0, 1.5), rel=1e-9
+        )
+        np.testing.assert_array_equal(stream.weights(70_000, 140_000), stream.weights()[70_000:140_001])
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"order": "with-replacement"},
+        {"keep": "reservoir"},
+        {"buffer": None},
+        {"warmup": 2, "schedule": "huai"},
+    ],
+    ids=str,
+)
+def test_other_streams_list_their_pairs(other):
+    assert not second_is_worst(Stream(**{"steps": 5, "step_size": 0.1, "order": "arrival"} | other), 1.0, 1.0)
+    assert not second_is_worst(Stream(5, 0.1, "arrival"), 2.0, 1.0)
+
+
+@pytest.mark.parametrize("warmup", [0, 1, 4])
+@pytest.mark.parametrize("buffer", [1, 3, 30, None])
+def test_pairs_are_counted_as_they_are_drawn(buffer, warmup):
+    stream = Stream(12, 0.1, "arrival", buffer, warmup=warmup)
+    pairing = stream.pairing(12 + max(1, warmup), 0, 1)
+    assert stream.pair_gradients() == int((pairing.high - pairing.low).sum())
 
 
 def adversary(problem, stream, rng, bound_of, tries):

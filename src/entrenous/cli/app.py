@@ -81,6 +81,14 @@ def fit(
     ridge: Ridge = 0.0,
     max_iter: MaxIter = None,
     calibration: Calibration = "tight",
+    chunk_rows: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Read so many rows at a time, in memory that does not depend on the table's length, in the table's "
+            "order. For algorithms that take records as they come, such as sgd-previous.",
+        ),
+    ] = None,
     out: Annotated[Path, typer.Option(help="The model; its certificate goes beside it.")] = Path("model.entrenous"),
     force: Force = False,
 ) -> None:
@@ -91,26 +99,33 @@ def fit(
         budget = epsilon_from(epsilon)
         ranges = bounds_from(bounds, clip)
         need_bounds(budget, ranges)
-        from entrenous.cli.inputs import features_and_label
+        from entrenous.cli.inputs import chunks_of, features_and_label, options_for_chunks
         from entrenous.engine.progress import progress_bar
         from entrenous.estimators.auc import AUCClassifier
         from entrenous.persistence import save
 
-        X, y = features_and_label(table, target, names_from(drop))
         estimator = AUCClassifier(
             budget,
             delta,
             algorithm=algorithm,
             surrogate=surrogate,
             bounds=loosely(ranges, loose),
-            classes=label_values(names_from(classes), y),
             radius=radius,
             ridge=ridge,
             max_iter=max_iter,
             calibration=calibration,
         )
+        # A long table takes its time to read, so the bar is there from the beginning.
         with progress_bar(f"fitting {table.name}"):
-            estimator.fit(X, y)
+            if chunk_rows is None:
+                X, y = features_and_label(table, target, names_from(drop))
+                estimator.set_params(classes=label_values(names_from(classes), y)).fit(X, y)
+            else:
+                estimator.set_params(options=options_for_chunks(algorithm))
+                n_total, chunks = chunks_of(table, target, names_from(drop), chunk_rows)
+                for X, y in chunks:
+                    estimator.set_params(classes=label_values(names_from(classes), y))
+                    estimator.partial_fit(X, y, n_total=n_total)
         save(estimator, out)
         typer.echo(f"model        {out}")
         if estimator.certificate_ is None:

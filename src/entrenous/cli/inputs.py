@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -97,12 +97,50 @@ def features_and_label(path: Path, target: str, drop: Sequence[str]) -> tuple[pd
     columns_of(frame, drop, path)
     features = frame.drop(columns=[target, *drop])
     features.columns = features.columns.map(str)
+    _need_numbers(features)
+    return features, label
+
+
+def chunks_of(
+    path: Path, target: str, drop: Sequence[str], rows: int
+) -> tuple[int, Iterator[tuple[pd.DataFrame, pd.Series[Any]]]]:
+    """How many rows a table has, and `features_and_label` of so many of them at a time."""
+    from entrenous.tables import read_chunks
+
+    whole = read_chunks(path, target, rows=rows)
+    missing = [name for name in drop if name not in whole.columns]
+    if missing:
+        raise InputError(f"{path} needs the columns {', '.join(drop)}", f"no {', '.join(missing)}", "Check --drop.")
+    chunks = read_chunks(path, target, columns=[name for name in whole.columns if name not in drop], rows=rows)
+
+    def checked() -> Iterator[tuple[pd.DataFrame, pd.Series[Any]]]:
+        for features, label in chunks:
+            _need_numbers(features)
+            yield features, label
+
+    return chunks.n_rows, checked()
+
+
+def options_for_chunks(algorithm: str) -> dict[str, Any] | None:
+    """What makes an algorithm take records as they come; an error where nothing does."""
+    from entrenous.planners import algorithm_named, algorithms
+
+    able = [record for record in algorithms() if record.online or "order" in record.options]
+    if algorithm not in [record.name for record in able]:
+        raise InputError(
+            "--chunk-rows needs an algorithm that takes records as they come",
+            f"--algorithm {algorithm}",
+            f"Use one of {', '.join(record.name for record in able)}.",
+        )
+    return {"order": "arrival"} if "order" in algorithm_named(algorithm).options else None
+
+
+def _need_numbers(features: pd.DataFrame) -> None:
     text = [str(column) for column in features.columns if features[column].dtype.kind not in "biuf"]
     if text:
         raise InputError(
             "features must be numbers", f"text in {', '.join(text)}", f"Encode them, or --drop {','.join(text)}."
         )
-    return features, label
 
 
 def columns_of(frame: pd.DataFrame, names: Sequence[str], path: Path) -> pd.DataFrame:

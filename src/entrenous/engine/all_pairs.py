@@ -66,7 +66,8 @@ def _compiled_sum(problem: Problem, w: Array, X: Rows, y: AnyArray, *, want_valu
         return sorted_sum(problem, w, X, y, want_value=want_value)
     scores = X @ w
     error = problem.task == "error-entropy"
-    found = fast_sums(problem, y - scores if error else scores, y)
+    places = y - scores if error else scores
+    found = fast_sums(problem, places, y, out=places)
     if found is None:
         return None
     total, weight = found

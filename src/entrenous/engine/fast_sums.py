@@ -52,22 +52,30 @@ def has_fast_sum(problem: Problem) -> bool:
     return type(_unwrapped(problem.loss)[0]) is kind
 
 
-def fast_sums(problem: Problem, scores: Array, y: AnyArray) -> tuple[float, Array] | None:
+def fast_sums(problem: Problem, scores: Array, y: AnyArray, out: Array | None = None) -> tuple[float, Array] | None:
     """The loss summed over the counted ordered pairs, and its derivative by every score.
 
-    `scores` are the records' scores in ranking, their errors in error entropy. None where the tiles have to do it: no
+    `scores` are the records' scores in ranking, their errors in error entropy. `out` takes the derivatives; it may be
+    the scores themselves, which costs no memory. None where the tiles have to do it: no
     fast sum, few pairs, scores that are not finite or so wide that cells cannot be counted.
     """
     base, inner, outer = _unwrapped(problem.loss)
     if problem.task == "auc" and type(base) is Logistic:
-        return logistic_sums(scores, y == 1, y == 0, inner, outer)
+        return logistic_sums(scores, y == 1, y == 0, inner, outer, out=out)
     if problem.task == "error-entropy" and type(base) is Welsch:
-        return welsch_sums(scores, inner / base.bandwidth, outer)
+        return welsch_sums(scores, inner / base.bandwidth, outer, out=out)
     return None
 
 
 def logistic_sums(
-    scores: Array, events: AnyArray, others: AnyArray, inner: float = 1.0, outer: float = 1.0, *, always: bool = False
+    scores: Array,
+    events: AnyArray,
+    others: AnyArray,
+    inner: float = 1.0,
+    outer: float = 1.0,
+    *,
+    always: bool = False,
+    out: Array | None = None,
 ) -> tuple[float, Array] | None:
     """``sum of outer * log(1 + e^(-inner (s_i - s_j)))``, i over the events and j over the others, and its gradient.
 
@@ -78,7 +86,10 @@ def logistic_sums(
     if grid is None:
         return None
     # 0 for events, 1 for others, -1 for neither.
-    side = np.int8(2) * others.astype(np.int8) + events.astype(np.int8) - np.int8(1)
+    side = others.astype(np.int8)
+    side *= 2
+    side += events
+    side -= 1
     event, other = sums = moments(*grid.points, side, 2, len(grid.where))
     near = math.ceil(_LOGISTIC_REACH / grid.width)
     local = np.zeros_like(sums)
@@ -92,11 +103,11 @@ def logistic_sums(
     add_far_logistic(*axis, False, False, event, other, falling, rising, local[1])
     local *= outer * inner
     local[1] *= -1.0
-    return outer * loss, evaluate(*grid.points, side, local)
+    return outer * loss, evaluate(*grid.points, side, local, np.empty(len(scores)) if out is None else out)
 
 
 def welsch_sums(
-    scores: Array, inner: float = 1.0, outer: float = 1.0, *, always: bool = False
+    scores: Array, inner: float = 1.0, outer: float = 1.0, *, always: bool = False, out: Array | None = None
 ) -> tuple[float, Array] | None:
     """``sum of outer * (1 - e^(-(inner (s_i - s_j))^2 / 2))`` over ordered pairs, and its gradient; as above."""
     if len(scores) and float(scores.min()) == float(scores.max()) and math.isfinite(scores[0]):
@@ -113,7 +124,7 @@ def welsch_sums(
     loss = add_near(grid.where, near, sums, sums, True, *_near_tables("welsch", grid.width, near), *local)
     loss += far_pairs(grid.where, near, sums[:, 0])
     gradient = outer * inner * (local[:1] - local[1:])
-    return outer * loss, evaluate(*grid.points, side, gradient)
+    return outer * loss, evaluate(*grid.points, side, gradient, np.empty(len(scores)) if out is None else out)
 
 
 def _unwrapped(surrogate: Surrogate) -> tuple[Surrogate, float, float]:

@@ -92,11 +92,15 @@ def moments(scores, per_cell, first, index, side, n_sides, n_cells):  # type: ig
 
 
 @njit(cache=True, error_model="numpy")
-def evaluate(scores, per_cell, first, index, side, local):  # type: ignore[no-untyped-def]
-    """The local polynomial of the point's side and cell, at the point; 0 for a negative side."""
-    values = np.zeros(len(scores))
+def evaluate(scores, per_cell, first, index, side, local, values):  # type: ignore[no-untyped-def]
+    """The local polynomial of the point's side and cell, at the point; 0 for a negative side.
+
+    It fills `values`, which may be the scores.
+    """
     for i in range(len(scores)):
-        if side[i] >= 0:
+        if side[i] < 0:
+            values[i] = 0.0
+        else:
             cell, x1 = _place(scores[i], per_cell)
             c = local[side[i], index[i] if len(index) else cell - first]
             x2 = x1 * x1

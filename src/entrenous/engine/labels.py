@@ -52,7 +52,8 @@ def _read_listed(plan: Plan, stated: PairList, listed: AnyArray, rows: int) -> C
 def class_codes(y: Any, classes: Sequence[Any], *, binary: bool) -> Codes:
     """Labels as codes 0..k-1 in the order of the public classes; anything else is a data error."""
     labels = np.asarray(y)
-    codes = np.full(labels.shape, -1, dtype=np.int64)
+    # One byte where it will do: a code goes with every record through the whole run.
+    codes = np.full(labels.shape, -1, dtype=np.int8 if len(classes) < 128 else np.int64)
     for code, label in enumerate(classes):
         codes[labels == label] = code
     if (codes < 0).any():

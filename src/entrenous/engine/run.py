@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from entrenous.arrays import AnyArray, Array
+from entrenous.arrays import AnyArray, Array, row_blocks
 from entrenous.engine.labels import Means, in_user_units, noise_in_user_units, read_labels
 from entrenous.engine.phases import Released
 from entrenous.engine.progress import current_listener
@@ -114,7 +114,8 @@ def checked_rows(plan: Plan, X: Any) -> Any:
             f"an array of shape {rows.shape}",
             "Make a plan with the table's n_features.",
         )
-    if not np.isfinite(rows.data if sparse.issparse(rows) else rows).all():
+    entries = rows.data[:, None] if sparse.issparse(rows) else rows
+    if not all(np.isfinite(entries[block]).all() for block in row_blocks(entries)):
         raise InputError("the features must be finite", "NaN or infinity", "Fill or drop missing values first.")
     return rows
 

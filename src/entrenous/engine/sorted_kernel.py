@@ -97,8 +97,14 @@ def _put_in_order(scores, rows, ends, records):  # type: ignore[no-untyped-def]
     low, high = scores[0], scores[0]
     for i in range(count):
         low, high = min(low, scores[i]), max(high, scores[i])
+    if low == high:
+        # As at w = 0: equal scores are in order, and one bucket of all of them would be slow and large to sort.
+        for i in range(count):
+            records[i, 0] = scores[i]
+            records[i, 1] = rows[i]
+        return
     # Buckets of equal breadth hold about one score each, unless the scores are far from evenly spread.
-    scale = count / (high - low) if high > low else 0.0
+    scale = count / (high - low)
     if not scale < np.inf:
         scale = 0.0
     ends[: count + 1] = 0

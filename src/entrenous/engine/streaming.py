@@ -18,6 +18,9 @@ from entrenous.parts.streams import Stream
 from entrenous.privacy.mechanisms import Mechanism
 from entrenous.privacy.noise import NoiseSource
 
+_AT_ONCE = 1 << 16
+"""Records between two signs of progress."""
+
 
 @dataclass(frozen=True)
 class Streaming(OnlinePhase):
@@ -69,7 +72,9 @@ class Streaming(OnlinePhase):
     ) -> Released:
         fold = self.begin(problem, w)
         if self.in_order:
-            fold.feed(X, y)
+            for start in range(0, len(X), _AT_ONCE):
+                fold.feed(X[start : start + _AT_ONCE], y[start : start + _AT_ONCE])
+                progress(fold.done, self.steps)
         else:
             fold.advance(X, y, self.stream.pairing(len(X), self.seed, self.number))
         progress(self.steps, self.steps)

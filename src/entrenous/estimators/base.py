@@ -140,11 +140,12 @@ class PairwiseEstimator(ShowsPrivacy):
 
     def _can_be_fed(self) -> bool:
         """Whether the algorithm takes records as they come; scikit-learn hides `partial_fit` otherwise."""
-        if callable(self.algorithm) or (self.algorithm != "auto" and algorithm_named(self.algorithm).online):
+        asked = (self.options or {}).get("order") == "arrival"
+        if callable(self.algorithm) or (self.algorithm != "auto" and (asked or algorithm_named(self.algorithm).online)):
             return True
         raise AttributeError(
             f"algorithm={self.algorithm!r} needs all records at once, so there is no partial_fit. "
-            "entrenous.algorithms() lists those that are online."
+            "entrenous.algorithms() lists those that are online; sgd-previous is with options={'order': 'arrival'}."
         )
 
     def _refuse_weights(self, given: Mapping[str, Any]) -> None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from entrenous.arrays import Array
+from entrenous.arrays import Array, row_blocks
 from entrenous.errors import InputError, PrivacyError
 from entrenous.parts.data_dictionary import ranges_from_dictionary
 
@@ -89,7 +89,16 @@ class FeatureDomain(ABC):
 
     def to_internal(self, X: Array) -> Array:
         """Rows clipped into the domain, in internal units: every norm is at most 1."""
-        return _into_unit_ball((np.clip(X, *self.ends()) - self.origin) * self.scale)
+        origin, scale = self.origin, self.scale
+        low, high = self.ends()
+        rows = np.empty(X.shape)
+        for block in row_blocks(rows):
+            part = rows[block]
+            np.clip(X[block], low, high, out=part)
+            part -= origin
+            part *= scale
+            _draw_into_unit_ball(part)
+        return rows
 
     def to_user(self, w: Array, intercept: float) -> tuple[Array, float]:
         """Coefficients and intercept of the same linear score in the user's units."""
@@ -103,16 +112,16 @@ class FeatureDomain(ABC):
         return w * scale[:, None] * scale[None, :]
 
 
-def _into_unit_ball(rows: Array) -> Array:
+def _draw_into_unit_ball(rows: Array) -> None:
+    """Rows longer than 1 to length 1, in place."""
     largest = np.abs(rows).max(axis=1, initial=0.0)
-    outside = np.flatnonzero(largest > 0.0)
+    # A row of d entries is at most sqrt(d) times as long as the largest of them: most rows need no second look.
+    near = np.flatnonzero(largest > (1.0 - 1e-9) / math.sqrt(max(1, rows.shape[1])))
     # Dividing by the largest entry first keeps the norm of enormous rows finite.
-    direction = rows[outside] / largest[outside, None]
+    direction = rows[near] / largest[near, None]
     norm = np.linalg.norm(direction, axis=1)
-    too_long = largest[outside] > 1.0 / norm
-    clipped = rows.copy()
-    clipped[outside[too_long]] = direction[too_long] / norm[too_long, None]
-    return clipped
+    too_long = largest[near] > 1.0 / norm
+    rows[near[too_long]] = direction[too_long] / norm[too_long, None]
 
 
 @dataclass(frozen=True)

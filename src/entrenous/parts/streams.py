@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -25,6 +27,10 @@ _WORDS = {
     "release": ("average", "every iterate"),
     "keep": ("latest", "reservoir", "reservoir without replacement", "reservoir per class"),
 }
+
+
+_BLOCK = 1 << 16
+"""Steps whose sizes are listed at once where only their sum is wanted: memory does not grow with the stream."""
 
 
 @dataclass(frozen=True)
@@ -144,20 +150,29 @@ class Stream:
     def total_weight(self, steps: int) -> float:
         """What the weights of all iterates that count after so many steps sum to (the warm-up's included)."""
         if self.average == "delayed":
-            return float(self.step_sizes(1, steps).sum())
+            return _length(self, steps)
         return float(steps + self.unpaired if self.average == "all" else steps)
 
-    def weights(self) -> Array:
-        """Shares ``a_0..a_T`` of the iterates ``w_0..w_T`` in the output (what is missing from 1 is the warm-up's)."""
-        shares = np.zeros(self.steps + 1)
-        if self.average == "last":
-            shares[-1] = 1.0
-        elif self.steps < self.lag:
-            shares[0] = 1.0
-        else:
-            counted = self.steps - self.lag
-            shares[: counted + 1] = self.iterate_weights(0, counted) / self.total_weight(self.steps)
+    def weights(self, first: int = 0, last: int | None = None) -> Array:
+        """Shares ``a_first..a_last`` (all by default) of the iterates ``w_0..w_T`` in the output.
+
+        What is missing from 1 is the warm-up's.
+        """
+        last = self.steps if last is None else last
+        shares = np.zeros(last - first + 1)
+        alone = self.steps if self.average == "last" else 0 if self.steps < self.lag else None
+        if alone is None:
+            counted = min(last, self.steps - self.lag)
+            if counted >= first:
+                shares[: counted - first + 1] = self.iterate_weights(first, counted) / self.total_weight(self.steps)
+        elif first <= alone <= last:
+            shares[alone - first] = 1.0
         return shares
+
+    def blocks(self, first: int, last: int | None = None) -> Iterator[tuple[int, int]]:
+        """The steps `first` to `last` (all by default) in stretches: their first and last."""
+        last = self.steps if last is None else last
+        return ((start, min(start + _BLOCK - 1, last)) for start in range(first, last + 1, _BLOCK))
 
     def pair_gradients(self) -> int:
         """Pairs over all steps."""
@@ -165,5 +180,13 @@ class Stream:
             return self.steps
         if self.keep in ("reservoir", "reservoir per class"):
             return self.steps * (self.buffer or 1)
-        before = np.arange(1, self.steps + 1) + max(0, self.warmup - 1)
-        return int((before if self.buffer is None else np.minimum(before, self.buffer)).sum())
+        already = max(0, self.warmup - 1)
+        # Step t meets t + already records, at most as many as the buffer holds: a ramp, then a plateau.
+        ramp = self.steps if self.buffer is None else min(self.steps, max(0, self.buffer - already))
+        return ramp * (ramp + 1) // 2 + ramp * already + (self.steps - ramp) * (self.buffer or 0)
+
+
+@lru_cache(maxsize=16)
+def _length(stream: Stream, steps: int) -> float:
+    """``eta_1 + ... + eta_steps``; remembered, because the weights of every stretch are divided by it."""
+    return math.fsum(float(stream.step_sizes(*ends).sum()) for ends in stream.blocks(1, steps))

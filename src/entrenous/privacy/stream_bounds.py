@@ -15,6 +15,7 @@ from entrenous.privacy.sensitivity import (
     smooth_stream_sensitivity,
     strongly_convex_stream_sensitivity,
 )
+from entrenous.privacy.window_path import nonsmooth_window_exposure, second_is_worst, smooth_window_exposure
 
 RECURSION_STEPS = 10**8
 """Lemma 10 walks through all steps for every record; beyond this many the other two must do."""
@@ -28,16 +29,25 @@ def stream_sensitivity(stream: Stream, problem: Problem, n: int, seed: int, phas
     stream that releases every iterate is priced by Lemma 10 alone, in units of ``t w_t``. Cached: planning, running and
     verifying ask the same question.
     """
-    pairing, eta, weights = stream.pairing(n, seed, phase), stream.step_sizes(), stream.weights()
     share = problem.order_share
     across = share * pair_gradient_sensitivity(problem, same_iterate=False)
     same = share * pair_gradient_sensitivity(problem, same_iterate=True)
     drift = share * sum(problem.slopes) * problem.score.feature_norm(problem.diameter)
     smoothness = problem.ordered_smoothness + problem.ridge
-    longest = float(eta.max(initial=0.0))
     every = stream.release == "every iterate"
+    contracts = every or (problem.ridge > 0.0 and n * stream.steps <= RECURSION_STEPS)
     bounds: list[tuple[float, str]] = []
-    if not every and longest * problem.ridge <= 1.0:
+    if not every and second_is_worst(stream, drift, across):
+        longest = float(stream.step_sizes(1, 1)[0])
+        if longest * problem.ridge <= 1.0:
+            bounds.append((nonsmooth_window_exposure(stream, drift, across), "Lemma 6"))
+            if longest * smoothness <= 2.0:
+                bounds.append((same * smooth_window_exposure(stream), "Lemma 5"))
+        if not contracts:
+            return _positive(*min(bounds))
+    pairing, eta, weights = stream.pairing(n, seed, phase), stream.step_sizes(), stream.weights()
+    longest = float(eta.max(initial=0.0))
+    if not every and not bounds and longest * problem.ridge <= 1.0:
         rough = nonsmooth_stream_sensitivity(across, drift=drift, pairing=pairing, n=n, step_sizes=eta, weights=weights)
         bounds.append((rough, "Lemma 6"))
         if longest > 0.0 and longest * smoothness <= 2.0:
@@ -45,7 +55,7 @@ def stream_sensitivity(stream: Stream, problem: Problem, n: int, seed: int, phas
                 same, smoothness=smoothness, pairing=pairing, n=n, step_sizes=eta, weights=weights
             )
             bounds.append((smooth, "Lemma 5"))
-    if every or (problem.ridge > 0.0 and n * pairing.steps <= RECURSION_STEPS):
+    if contracts:
         step = Contraction(
             problem.ridge, 2.0 / (smoothness + problem.ridge), drift, same, across, 2.0 * problem.domain.radius
         )
@@ -60,6 +70,9 @@ def stream_sensitivity(stream: Stream, problem: Problem, n: int, seed: int, phas
             sequence=turns if every else none,
         )
         bounds.append((moved, "Lemma 10"))
-    bound, lemma = min(bounds)
-    # The average of very short streams is the public start; a mechanism still needs a positive number.
+    return _positive(*min(bounds))
+
+
+def _positive(bound: float, lemma: str) -> tuple[float, str]:
+    """The average of very short streams is the public start; a mechanism still needs a positive number."""
     return max(bound, 1e-12), lemma
