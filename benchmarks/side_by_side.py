@@ -8,7 +8,7 @@ the result file states, so nothing is chosen on test rows. Each measurement is a
 (`side_by_side_methods.py`), stopped at a limit, and a stopped one is recorded as such. Times leave out imports, a
 library's own row format, and, being the shortest of several fits, what only a first fit does; the first fit with
 nothing compiled is recorded for ours. Sets that are not in the folder ENTRENOUS_DATA are skipped with a message.
-Writes ``benchmarks/results/side_by_side.json`` and ``side_by_side.svg`` and the tables of ``docs/side-by-side.md``.
+Writes ``benchmarks/results/side_by_side.json`` and ``side_by_side.svg`` and the figures in ``docs/side-by-side.md``.
 """
 
 from __future__ import annotations
@@ -148,11 +148,43 @@ def table(content: dict[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def shortfalls(content: dict[str, Any]) -> str:
+    """How far the hinge stays below the best linear method of each set, and which one that is."""
+    parts = []
+    for data, one in content["data"].items():
+        linear = {name: one["results"][name].get("auc", 0.0) for name, m in content["methods"].items() if m["linear"]}
+        best = max(linear, key=lambda name: linear[name])
+        parts.append(f"{data} {linear[best] - linear['entrenous, hinge']:.4f} ({best})")
+    return "Below the best linear method, entrenous with the hinge stays by " + ", ".join(parts) + " AUC.\n"
+
+
+def circumstances(content: dict[str, Any]) -> str:
+    """Sizes, settings and versions, one per line."""
+    lines = [
+        f"- {name}: {one['train_rows']:,} x {one['features']} to learn from, {100 * one['events']:.0f} % events; "
+        f"{one['test_rows']:,} to test on"
+        for name, one in content["data"].items()
+    ]
+    lines += [f"- {name}: {method['settings']}" for name, method in content["methods"].items()]
+    lines.append(f"- limit of {content['limit_seconds']:g} s on the clock for each")
+    compiling = content["data"].get("synth20k", {}).get("compiling_first_seconds")
+    if compiling:
+        first = ", ".join(f"{value:.1f} s ({name.split(', ')[1]})" for name, value in compiling.items())
+        lines.append(f"- first fit of synth20k on the clock, nothing compiled yet: {first}")
+    lines.append("- " + ", ".join(f"{name} {number}" for name, number in content["versions"].items()))
+    return "\n".join(lines) + "\n"
+
+
+BLOCKS = {"table": table, "shortfalls": shortfalls, "circumstances": circumstances}
+
+
 def write_page(content: dict[str, Any]) -> None:
-    """Put the table between its marks in the page."""
+    """Put what is measured between its marks in the page."""
     text = PAGE.read_text(encoding="utf-8")
-    before, rest = text.split("<!-- table -->\n")[0], text.split("<!-- end of table -->")[1]
-    PAGE.write_text(f"{before}<!-- table -->\n{table(content)}<!-- end of table -->{rest}", encoding="utf-8")
+    for name, block in BLOCKS.items():
+        start, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
+        text = text.split(start)[0] + start + block(content) + end + text.split(end)[1]
+    PAGE.write_text(text, encoding="utf-8")
 
 
 COLOURS = {
