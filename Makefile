@@ -40,7 +40,7 @@ $(OLDEST)/.dev: pyproject.toml oldest.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(OLDEST) dist entrenous-demo
+	rm -rf $(VENV) $(OLDEST) .venv-compare dist entrenous-demo
 
 # The figures of the README: the demo on more splits, and every algorithm side by side.
 .PHONY: figures
@@ -57,3 +57,14 @@ audit: $(VENV)/.demo
 .PHONY: bench
 bench: $(VENV)/.demo
 	$(BIN)/python benchmarks/engine.py
+
+# AUC maximisation without privacy beside other libraries, which live in an environment of their own.
+COMPARE := .venv-compare
+.PHONY: compare
+compare: $(COMPARE)/.ready
+	$(COMPARE)/bin/python benchmarks/side_by_side.py
+
+$(COMPARE)/.ready: pyproject.toml benchmarks/side_by_side_requirements.txt
+	$(PYTHON) -m venv $(COMPARE)
+	$(COMPARE)/bin/pip install $(PIP_QUIET) --editable ".[demo]" --requirement benchmarks/side_by_side_requirements.txt
+	touch $@

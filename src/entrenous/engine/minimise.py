@@ -12,6 +12,7 @@ from scipy.optimize import brentq, minimize
 from entrenous.arrays import AnyArray, Array
 from entrenous.engine.accelerated import projected_minimum
 from entrenous.engine.all_pairs import all_pairs_objective
+from entrenous.engine.coordinates import whitening
 from entrenous.engine.progress import Progress
 from entrenous.engine.sparse_rows import Rows
 from entrenous.parts.problem import Problem
@@ -32,7 +33,8 @@ def minimise(
 ) -> tuple[Array, int]:
     """The minimiser and how many iterations it took.
 
-    L-BFGS in coordinates that give each feature unit spread, until no entry of the gradient there exceeds `tolerance`.
+    L-BFGS in coordinates in which the features have unit spread and no correlation (`whitening`), until no entry of
+    the gradient there exceeds `tolerance`.
     When the minimiser leaves the ball, the ball's multiplier is a ridge: the one that puts the minimiser on the sphere
     is found by root search. Matrices, and balls that a surrogate without convexity leaves, go by projected gradients.
     """
@@ -44,18 +46,18 @@ def minimise(
 
     if problem.task == "metric":
         return projected_minimum(problem, over_all_pairs, start, tolerance, max_iter, progress)
-    spread = centred.std(axis=0)
-    scale = np.where(spread > 0.0, spread, 1.0)
+    coordinates_for = whitening(centred)
     iterations = 0
-    best = start * scale
+    best = start
 
     def solve(ridge: float) -> Array:
         nonlocal iterations, best
         ridged = replace(problem, ridge=ridge)
+        coordinates = coordinates_for(ridge)
 
         def objective(v: Array) -> tuple[float, Array]:
-            value, gradient = all_pairs_objective(ridged, v / scale, centred, y)
-            return value, gradient / scale
+            value, gradient = all_pairs_objective(ridged, coordinates.parameter(v), centred, y)
+            return value, coordinates.gradient(gradient)
 
         def count(_: Array) -> None:
             nonlocal iterations
@@ -64,14 +66,14 @@ def minimise(
 
         found = minimize(
             objective,
-            best,
+            coordinates.of(best),
             jac=True,
             method="L-BFGS-B",
             callback=count,
             options={"maxiter": max_iter, "maxfun": 2 * max_iter, "gtol": tolerance, "ftol": 0.0, "maxcor": 20},
         )
-        best = found.x
-        return np.asarray(found.x / scale)
+        best = coordinates.parameter(np.asarray(found.x))
+        return best
 
     w = solve(problem.ridge)
     radius = problem.domain.radius

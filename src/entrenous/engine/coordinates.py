@@ -1,0 +1,54 @@
+"""Coordinates of the parameter in which an objective over rows bends about equally in every direction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from entrenous.arrays import Array
+
+_MOST_CORRELATED = 500
+"""Up to this many features correlations are undone too; beyond it their d^3 would cost more than the steps it saves."""
+_LEAST = 1e-10
+"""Directions with less than this share of a feature's variance are rounding, and are left as they are."""
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """``v`` for a parameter ``w = v @ outwards``; a vector `outwards` stands for a diagonal matrix."""
+
+    outwards: Array
+    inwards: Array
+
+    def parameter(self, v: Array) -> Array:
+        """The parameter at these coordinates."""
+        return self.outwards * v if self.outwards.ndim == 1 else v @ self.outwards
+
+    def gradient(self, gradient: Array) -> Array:
+        """The gradient by the coordinates, from the one by the parameter."""
+        return self.outwards * gradient if self.outwards.ndim == 1 else self.outwards @ gradient
+
+    def of(self, w: Array) -> Array:
+        """The coordinates of a parameter."""
+        return self.inwards * w if self.inwards.ndim == 1 else w @ self.inwards
+
+
+def whitening(centred: Array) -> Callable[[float], Coordinates]:
+    """For a ridge, coordinates that make ``covariance + ridge`` the identity; of many features its diagonal only.
+
+    The features are put on one scale first: eigenvalues of a covariance in mixed units would be rounding.
+    """
+    spread = np.sqrt(np.einsum("ij,ij->j", centred, centred) / len(centred))
+    scale = np.where(spread > 0.0, spread, 1.0)
+    if centred.shape[1] > _MOST_CORRELATED:
+        return lambda ridge: Coordinates(1.0 / scale, scale)
+    correlation = (centred.T @ centred) / len(centred) / np.outer(scale, scale)
+
+    def at(ridge: float) -> Coordinates:
+        strengths, directions = np.linalg.eigh(correlation + np.diag(ridge / scale**2))
+        length = np.sqrt(np.where(strengths > _LEAST, strengths, 1.0))
+        return Coordinates(directions.T / length[:, None] / scale, directions * length * scale[:, None])
+
+    return at

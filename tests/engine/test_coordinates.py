@@ -1,0 +1,69 @@
+"""Coordinates of the minimiser: what they undo, and that they change the path only."""
+
+import numpy as np
+import pytest
+
+from entrenous.engine import coordinates
+from entrenous.engine.all_pairs import all_pairs_gradient
+from entrenous.engine.coordinates import whitening
+from entrenous.engine.minimise import minimise
+from entrenous.engine.progress import current_listener
+from entrenous.parts.parameter_domains import WholeSpace
+from entrenous.parts.problem import Problem
+from entrenous.parts.scores import LinearDifference
+from entrenous.parts.surrogates import Logistic
+
+
+def correlated(n=400, units=(1e-3, 1.0, 1e5, 1.0)):
+    """Correlated rows in mixed units."""
+    rng = np.random.default_rng(0)
+    mixed = rng.normal(size=(n, 4)) @ (np.eye(4) + 0.9 * np.triu(np.ones((4, 4)), 1))
+    X = mixed * units
+    return X - X.mean(axis=0), (mixed[:, 0] + rng.normal(size=n) > 0.5).astype(int)
+
+
+@pytest.mark.parametrize("ridge", [0.0, 2.0])
+def test_covariance_and_ridge_become_the_identity(ridge):
+    X, _ = correlated()
+    at = whitening(X)(ridge)
+    curvature = X.T @ X / len(X) + ridge * np.eye(4)
+    np.testing.assert_allclose(at.outwards @ curvature @ at.outwards.T, np.eye(4), atol=1e-8)
+
+
+@pytest.mark.parametrize("most", [500, 0])
+def test_parameters_come_back_and_gradients_obey_the_chain_rule(most, monkeypatch):
+    monkeypatch.setattr(coordinates, "_MOST_CORRELATED", most)
+    X, _ = correlated()
+    at = whitening(X)(0.0)
+    rng = np.random.default_rng(1)
+    v, gradient = rng.normal(size=4), rng.normal(size=4)
+    np.testing.assert_allclose(at.of(at.parameter(v)), v, rtol=1e-9)
+    np.testing.assert_allclose(at.gradient(gradient) @ v, gradient @ at.parameter(v), rtol=1e-9)
+
+
+def test_constant_and_repeated_columns_stay_finite():
+    X, _ = correlated()
+    X = np.column_stack([X, X[:, 0], np.zeros(len(X))])
+    at = whitening(X)(0.0)
+    assert np.abs(at.outwards * np.r_[1e-3, 1.0, 1e5, 1.0, 1e-3, 1.0]).max() < 1e3
+
+
+@pytest.mark.parametrize("most", [500, 0])
+def test_the_minimiser_is_one_whatever_the_coordinates(most, monkeypatch):
+    monkeypatch.setattr(coordinates, "_MOST_CORRELATED", most)
+    X, y = correlated()
+    problem = Problem(LinearDifference(), Logistic(), WholeSpace(), 4)
+    w, steps = minimise(problem, X, y, problem.start(), 1e-8, 1000, current_listener())
+    gradient = all_pairs_gradient(problem, w, X, y)
+    assert steps < 1000
+    assert np.abs(gradient / X.std(axis=0)).max() < 1e-7
+
+
+def test_undoing_correlations_takes_fewer_steps(monkeypatch):
+    X, y = correlated()
+    problem = Problem(LinearDifference(), Logistic(), WholeSpace(), 4)
+    steps = []
+    for most in (500, 0):
+        monkeypatch.setattr(coordinates, "_MOST_CORRELATED", most)
+        steps.append(minimise(problem, X, y, problem.start(), 1e-8, 1000, current_listener())[1])
+    assert steps[0] < steps[1]
