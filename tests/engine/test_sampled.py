@@ -37,7 +37,7 @@ def samples_and_noise(seed, steps, size, dimension, sigma, block):
     source, order = noise_from(seed), list(range(N))
     for done in range(0, steps, block):
         now = min(block, steps - done)
-        columns = [source.integers(N - k, now) for k in range(size)]
+        columns = source.integers(range(N, N - size, -1), now).T
         noise = sigma * source.normal(now * dimension).reshape(now, dimension) if sigma else np.zeros((now, dimension))
         for t in range(now):
             for k in range(size):

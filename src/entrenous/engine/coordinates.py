@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from entrenous.arrays import Array
+from entrenous.engine.moments import second_moments
+from entrenous.engine.sparse_rows import Rows, SparseRows
 
 _MOST_CORRELATED = 500
 """Up to this many features correlations are undone too; beyond it their d^3 would cost more than the steps it saves."""
@@ -35,16 +37,20 @@ class Coordinates:
         return self.inwards * w if self.inwards.ndim == 1 else w @ self.inwards
 
 
-def whitening(centred: Array) -> Callable[[float], Coordinates]:
+def whitening(centred: Rows) -> Callable[[float], Coordinates]:
     """For a ridge, coordinates that make ``covariance + ridge`` the identity; of many features its diagonal only.
 
     The features are put on one scale first: eigenvalues of a covariance in mixed units would be rounding.
     """
-    spread = np.sqrt(np.einsum("ij,ij->j", centred, centred) / len(centred))
+    spread = (
+        centred.std(axis=0)
+        if isinstance(centred, SparseRows)
+        else np.sqrt(np.einsum("ij,ij->j", centred, centred) / len(centred))
+    )
     scale = np.where(spread > 0.0, spread, 1.0)
     if centred.shape[1] > _MOST_CORRELATED:
         return lambda ridge: Coordinates(1.0 / scale, scale)
-    correlation = (centred.T @ centred) / len(centred) / np.outer(scale, scale)
+    correlation = second_moments(centred) / len(centred) / np.outer(scale, scale)
 
     def at(ridge: float) -> Coordinates:
         strengths, directions = np.linalg.eigh(correlation + np.diag(ridge / scale**2))

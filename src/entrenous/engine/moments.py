@@ -35,7 +35,7 @@ class ClassMoments:
             len(X),
             float(len(by_class[1])),
             np.array([rows.sum(axis=0) for rows in by_class]),
-            np.array([_second_moments(rows) for rows in by_class]),
+            np.array([second_moments(rows) for rows in by_class]),
         )
 
     def weighted(self, weights: tuple[float, float, float]) -> Array:
@@ -58,7 +58,8 @@ class ClassMoments:
         return cls(n, float(flat[0]) / a, sums, seconds)
 
 
-def _second_moments(rows: Rows) -> Array:
+def second_moments(rows: Rows) -> Array:
+    """``sum_i x_i x_i^T``."""
     return rows.second_moments() if isinstance(rows, SparseRows) else rows.T @ rows
 
 

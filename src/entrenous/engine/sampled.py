@@ -17,7 +17,7 @@ from entrenous.privacy.mechanisms import Mechanism
 from entrenous.privacy.noise import NoiseSource
 
 BLOCK = 1 << 15
-"""Noise values drawn at once: many for the compiled loop, few enough to stay in a cache (256 kB)."""
+"""Noise values drawn at once: many for the compiled loop, few enough to stay in a cache (512 kB)."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class SampledDescent(Phase):
         block = max(1, BLOCK // max(w.size, m))
         for done in range(0, self.total_steps, block):
             size = min(block, self.total_steps - done)
-            draws = np.column_stack([noise.integers(n - k, size) for k in range(m)])
+            draws = noise.integers(range(n, n - m, -1), size)
             step(draws, self._noise_of(size, problem, noise), order, w, total)
             progress(done + size, self.total_steps)
         # Rounding may leave the average of points of a ball a hair outside.
@@ -88,16 +88,15 @@ class SampledDescent(Phase):
 
     def _noise_of(self, steps: int, problem: Problem, noise: NoiseSource) -> Array:
         """What is added to the gradients of so many steps."""
-        drawn = np.zeros(steps * problem.dimension)
-        if self.gradient_noise is not None:
-            drawn = self.gradient_noise.draw(noise, steps * problem.dimension)
+        size = steps * problem.dimension
+        drawn = np.zeros(size) if self.gradient_noise is None else self.gradient_noise.draw(noise, size)
         return problem.score.from_coordinates(drawn.reshape(steps, problem.dimension), problem.n_features)
 
     def _steps_on(self, problem: Problem, X: Array, y: AnyArray) -> Callable[[Codes, Array, Codes, Array, Array], None]:
         """The compiled loop of the task, its records and public numbers filled in."""
         # Imported here: numba takes half a second, and most fits do without.
         from entrenous.engine.kernels import surrogate_code
-        from entrenous.engine.sampled_kernel import sampled_matrix_steps, sampled_steps
+        from entrenous.engine.sampled_kernel import sampled_kernel, sampled_matrix_steps
 
         n, m = len(X), self.sample
         loss = surrogate_code(problem.pair_loss if self.one_pair else problem.loss)
@@ -115,11 +114,13 @@ class SampledDescent(Phase):
             return matrix
         rows = np.ascontiguousarray(X if self.pairwise else with_ones(X))
         regression = isinstance(problem.score, Residual)
-        sides = np.ones(n) if regression else np.where(np.asarray(y) == 1, 1.0, -1.0)
+        sides = np.ones(n, np.int8) if regression else np.where(np.asarray(y) == 1, 1, -1).astype(np.int8)
         offsets = 1.0 - np.asarray(y, dtype=float) if regression else np.zeros(n)
+        code, *shape = loss
+        kernel = sampled_kernel(code, self.pairwise)
 
         def vector(draws: Codes, values: Array, order: Codes, w: Array, total: Array) -> None:
-            sampled_steps(rows, sides, offsets, draws, values, order, w, total, loss, self.pairwise, weight, *rest)
+            kernel(rows, sides, offsets, draws, values, order, w, total, *shape, weight, *rest)
 
         return vector
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import numpy as np
 from numba import njit
 
 from entrenous.arrays import Array, Codes
 from entrenous.engine.kernels import slope
-from entrenous.engine.prefetch import hint_row
 from entrenous.engine.streaming_kernel import project_psd
+from entrenous.prefetch import hint_row
 
 _AHEAD = 16
 """Rows between asking for one and reading it."""
@@ -33,78 +34,82 @@ def _samples(draws, order):  # type: ignore[no-untyped-def]
     return samples
 
 
-# Sums in any order: what a step adds up in one is rounding, and the loops use the vector units.
-@njit(cache=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
-def sampled_steps(
-    rows: Array,
-    sides: Array,
-    offsets: Array,
-    draws: Codes,
-    noise: Array,
-    order: Codes,
-    w: Array,
-    total: Array,
-    surrogate: tuple[int, float, float, float],
-    pairwise: bool,
-    weight: float,
-    ridge: float,
-    step_size: float,
-    radius: float,
-) -> None:
-    """One step per row of `draws` and `noise`; `w`, `total` and `order` are changed in place.
-
-    Pairwise: every pair of unlike `sides` in the sample pays, the event (side 1) first, times `weight`. Pointwise:
-    every record pays ``phi(offset + side <w, x>)`` times `weight`. `total` collects the parameters at which gradients
-    are taken.
-    """
-    code, parameter, inner, outer = surrogate
-    size = draws.shape[1]
-    dimension = w.size
-    scores = np.empty(size)
-    slopes = np.empty(size)
-    gradient = np.empty(dimension)
-    samples = _samples(draws, order)
-    ahead = max(1, _AHEAD // size)
+@njit(cache=True, error_model="numpy")
+def _mixed(samples, sides):  # type: ignore[no-untyped-def]
+    """Which samples hold records of both sides."""
+    mixed = np.zeros(len(samples), np.bool_)
     for step in range(len(samples)):
-        sample = samples[step]
-        if step + ahead < len(samples):
-            for k in range(size):
-                hint_row(rows, samples[step + ahead, k])  # type: ignore[call-arg]
-        for k in range(size):
-            score = 0.0
+        first = sides[samples[step, 0]]
+        for k in range(1, samples.shape[1]):
+            mixed[step] |= sides[samples[step, k]] != first
+    return mixed
+
+
+@cache
+def sampled_kernel(code, pairwise):  # type: ignore[no-untyped-def]
+    """The loop of one surrogate, on pairs or on records: both are constants there, so that no step asks for them."""
+
+    # Sums in any order: what a step adds up in one is rounding, and the loops use the vector units.
+    @njit(cache=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
+    def steps(  # type: ignore[no-untyped-def]
+        rows, sides, offsets, draws, noise, order, w, total, parameter, inner, outer, weight, ridge, step_size, radius
+    ):
+        """One step per row of `draws` and `noise`; `w`, `total` and `order` are changed in place.
+
+        Pairwise: every pair of unlike `sides` in the sample pays, the event (side 1) first, times `weight`. Pointwise:
+        every record pays ``phi(offset + side <w, x>)`` times `weight`. `total` collects the parameters at which
+        gradients are taken.
+        """
+        size = draws.shape[1]
+        dimension = w.size
+        scores = np.empty(size)
+        slopes = np.empty(size)
+        samples = _samples(draws, order)
+        # Of a pair of like labels nothing but the noise comes, and no row is needed.
+        mixed = _mixed(samples, sides)
+        ahead = max(1, _AHEAD // size)
+        for step in range(len(samples)):
+            if step + ahead < len(samples) and (not pairwise or mixed[step + ahead]):
+                for k in range(size):
+                    hint_row(rows, samples[step + ahead, k])  # type: ignore[call-arg]
+            slopes[:] = 0.0
+            if not pairwise or mixed[step]:
+                for k in range(size):
+                    score, i = 0.0, samples[step, k]
+                    for f in range(dimension):
+                        score += rows[i, f] * w[f]
+                    scores[k] = score
+            if pairwise and mixed[step]:
+                for k in range(size):
+                    side = sides[samples[step, k]]
+                    for m in range(k):
+                        if side != sides[samples[step, m]]:
+                            s = weight * slope(code, parameter, inner, outer, side * (scores[k] - scores[m]))
+                            slopes[k] += side * s
+                            slopes[m] -= side * s
+            if not pairwise:
+                for k in range(size):
+                    i = samples[step, k]
+                    s = slope(code, parameter, inner, outer, offsets[i] + sides[i] * scores[k])
+                    slopes[k] = weight * sides[i] * s
+            squares = 0.0
             for f in range(dimension):
-                score += rows[sample[k], f] * w[f]
-            scores[k] = score
-            slopes[k] = 0.0
-        if pairwise:
+                before = w[f]
+                total[f] += before
+                w[f] = before - step_size * (ridge * before + noise[step, f])
             for k in range(size):
-                for m in range(k):
-                    side = sides[sample[k]]
-                    if side != sides[sample[m]]:
-                        s = weight * slope(code, parameter, inner, outer, side * (scores[k] - scores[m]))
-                        slopes[k] += side * s
-                        slopes[m] -= side * s
-        else:
-            for k in range(size):
-                side = sides[sample[k]]
-                s = slope(code, parameter, inner, outer, offsets[sample[k]] + side * scores[k])
-                slopes[k] = weight * side * s
-        for f in range(dimension):
-            total[f] += w[f]
-            gradient[f] = ridge * w[f] + noise[step, f]
-        for k in range(size):
-            if slopes[k] != 0.0:
+                if slopes[k] != 0.0:
+                    move, i = step_size * slopes[k], samples[step, k]
+                    for f in range(dimension):
+                        w[f] -= move * rows[i, f]
+            for f in range(dimension):
+                squares += w[f] * w[f]
+            if squares > radius * radius:
+                shrink = radius / math.sqrt(squares)
                 for f in range(dimension):
-                    gradient[f] += slopes[k] * rows[sample[k], f]
-        squares = 0.0
-        for f in range(dimension):
-            new = w[f] - step_size * gradient[f]
-            w[f] = new
-            squares += new * new
-        norm = math.sqrt(squares)
-        if norm > radius:
-            for f in range(dimension):
-                w[f] *= radius / norm
+                    w[f] *= shrink
+
+    return steps
 
 
 @njit(cache=True, error_model="numpy")

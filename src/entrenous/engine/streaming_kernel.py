@@ -6,17 +6,19 @@ averaged over the step's pairs, add the ridge's, project, and add the iterate's 
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 from numba import njit
 
 from entrenous.arrays import AnyArray, Array
 from entrenous.engine.kernels import slope, surrogate_code
-from entrenous.engine.prefetch import hint_row
 from entrenous.parts.pairing import Pairing
 from entrenous.parts.parameter_domains import NuclearPSD
 from entrenous.parts.problem import Problem
+from entrenous.prefetch import hint_row
 
-_AHEAD = 8
+_AHEAD = 12
 """Steps between asking for a row and reading it: memory answers within fewer."""
 
 
@@ -36,7 +38,9 @@ def run_stream(
     """
     loss = surrogate_code(problem.pair_loss)
     last, total = w.copy(), weights[0] * w
-    labels = np.ascontiguousarray(y, dtype=np.float64)
+    ranking = problem.task == "auc"
+    # A byte for a class: the labels of many rows are in a cache at once.
+    labels = np.ascontiguousarray(y, dtype=np.int8 if ranking else np.float64)
     rows = np.ascontiguousarray(X)
     constant = np.zeros_like(w) if pull is None else pull
     if problem.task == "metric":
@@ -56,17 +60,16 @@ def run_stream(
             total,
         )
     else:
-        ranking = problem.task == "auc"
-        _vector_steps(
+        code, *shape = loss
+        vector_kernel(code, ranking)(
             rows,
             labels,
             *pairing,
             step_sizes,
             weights,
-            *loss,
+            *shape,
             problem.ridge,
             problem.domain.radius,
-            ranking,
             constant,
             last,
             total,
@@ -74,100 +77,100 @@ def run_stream(
     return last, total
 
 
-@njit(cache=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
-def _vector_steps(  # type: ignore[no-untyped-def]
-    X,
-    y,
-    current,
-    partners,
-    low,
-    high,
-    eta,
-    weights,
-    code,
-    parameter,
-    inner,
-    outer,
-    ridge,
-    radius,
-    ranking,
-    constant,
-    w,
-    total,
-):
-    d = X.shape[1]
-    pull = np.empty(d)
-    # Without these two a step whose pairs all have slope 0 leaves w where it is, if it is in the domain.
-    always_moves = ridge != 0.0 or np.any(constant != 0.0)
-    inside = (w * w).sum() <= radius * radius
-    # Weight of the steps since w last moved: their share of the average is added in one go.
-    owed = 0.0
-    for t in range(len(current)):
-        if t + _AHEAD < len(current):
-            soon, before = current[t + _AHEAD], current[t + _AHEAD - 1]
-            if soon != before + 1:  # rows one after the other the processor foresees by itself
-                hint_row(X, soon)  # type: ignore[call-arg]
-                partner = partners[high[t + _AHEAD] - 1]
-                if partner != before:
-                    hint_row(X, partner)
-        i = current[t]
-        own, score = 0.0, 0.0
-        fresh, moved = True, False
-        for p in range(low[t], high[t]):
-            j = partners[p]
-            if j == i or (ranking and y[i] == y[j]):
-                continue
-            if fresh:
-                fresh = False
+@cache
+def vector_kernel(code, ranking):  # type: ignore[no-untyped-def]
+    """The loop of one surrogate on one task: both are constants there, so that no step asks which they are."""
+
+    @njit(cache=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
+    def steps(  # type: ignore[no-untyped-def]
+        X,
+        y,
+        current,
+        partners,
+        low,
+        high,
+        eta,
+        weights,
+        parameter,
+        inner,
+        outer,
+        ridge,
+        radius,
+        constant,
+        w,
+        total,
+    ):
+        d = X.shape[1]
+        gradient = np.empty(d)
+        # Without these two a step whose pairs all have slope 0 leaves w where it is, if it is in the domain.
+        always_moves = ridge != 0.0 or np.any(constant != 0.0)
+        inside = (w * w).sum() <= radius * radius
+        # Weight of the steps since w last moved: their share of the average is added in one go.
+        owed = 0.0
+        for t in range(len(current)):
+            if t + _AHEAD < len(current):
+                soon, before = current[t + _AHEAD], current[t + _AHEAD - 1]
+                if soon != before + 1:  # rows one after the other the processor foresees by itself
+                    hint_row(X, soon)  # type: ignore[call-arg]
+                    partner = partners[high[t + _AHEAD] - 1]
+                    if partner != before:
+                        hint_row(X, partner)
+            i = current[t]
+            active, single, partner = 0, 0.0, i
+            for p in range(low[t], high[t]):
+                j = partners[p]
+                if j == i or (ranking and y[i] == y[j]):
+                    continue
+                gap = 0.0
                 for k in range(d):
-                    score += w[k] * X[i, k]
-            other = 0.0
-            for k in range(d):
-                other += w[k] * X[j, k]
-            if ranking:
-                # The pair pays in whichever order puts the event first.
-                sign = 1.0 if y[i] == 1.0 else -1.0
-                c = sign * slope(code, parameter, inner, outer, sign * (score - other))
-            else:
-                c = -slope(code, parameter, inner, outer, (y[i] - y[j]) - (score - other))
-            if c != 0.0:
-                own += c
-                if moved:
+                    gap += w[k] * (X[i, k] - X[j, k])
+                if ranking:
+                    # The pair pays in whichever order puts the event first.
+                    sign = 1.0 if y[i] == 1.0 else -1.0
+                    c = sign * slope(code, parameter, inner, outer, sign * gap)
+                else:
+                    c = -slope(code, parameter, inner, outer, (y[i] - y[j]) - gap)
+                if c != 0.0:
+                    active += 1
+                    if active == 1:
+                        single, partner = c, j
+                    else:
+                        if active == 2:
+                            for k in range(d):
+                                gradient[k] = single * (X[i, k] - X[partner, k])
+                        for k in range(d):
+                            gradient[k] += c * (X[i, k] - X[j, k])
+            if active or always_moves or not inside:
+                if owed != 0.0:
                     for k in range(d):
-                        pull[k] += c * X[j, k]
+                        total[k] += owed * w[k]
+                    owed = 0.0
+                scale = eta[t] / (high[t] - low[t])
+                if always_moves:
+                    for k in range(d):
+                        w[k] += eta[t] * (constant[k] - ridge * w[k])
+                square = 0.0
+                if active < 2:
+                    # The most frequent case by far: nothing to add up first.
+                    for k in range(d):
+                        new = w[k] - scale * single * (X[i, k] - X[partner, k])
+                        w[k] = new
+                        square += new * new
                 else:
                     for k in range(d):
-                        pull[k] = c * X[j, k]
-                moved = True
-        if moved or always_moves or not inside:
-            if not moved:
-                for k in range(d):
-                    pull[k] = 0.0
-            if owed != 0.0:
-                for k in range(d):
-                    total[k] += owed * w[k]
-                owed = 0.0
-            scale = eta[t] / (high[t] - low[t])
-            keep = 1.0 - eta[t] * ridge
-            square = 0.0
-            if always_moves:
-                for k in range(d):
-                    new = keep * w[k] + eta[t] * constant[k] - scale * (own * X[i, k] - pull[k])
-                    w[k] = new
-                    square += new * new
-            else:
-                for k in range(d):
-                    new = w[k] - scale * (own * X[i, k] - pull[k])
-                    w[k] = new
-                    square += new * new
-            if square > radius * radius:
-                shrink = radius / np.sqrt(square)
-                for k in range(d):
-                    w[k] *= shrink
-            inside = True
-        owed += weights[t + 1]
-    for k in range(d):
-        total[k] += owed * w[k]
+                        new = w[k] - scale * gradient[k]
+                        w[k] = new
+                        square += new * new
+                if square > radius * radius:
+                    shrink = radius / np.sqrt(square)
+                    for k in range(d):
+                        w[k] *= shrink
+                inside = True
+            owed += weights[t + 1]
+        for k in range(d):
+            total[k] += owed * w[k]
+
+    return steps
 
 
 @njit(cache=True, error_model="numpy")

@@ -123,7 +123,9 @@ class Mechanism:
         """Noise for one release of this many coordinates."""
         if self.is_normal:
             assert self.sigma is not None
-            return self.sigma * noise.normal(dimension)
+            values = noise.normal(dimension)
+            values *= self.sigma
+            return values
         assert self.scale is not None
         if self.kind == "laplace":
             return self.scale * noise.laplace(dimension)

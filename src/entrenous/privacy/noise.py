@@ -6,6 +6,7 @@ import hashlib
 import os
 import secrets
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -37,8 +38,8 @@ class NoiseSource(ABC):
         """Exponential values of mean 1."""
 
     @abstractmethod
-    def integers(self, high: int, size: int) -> Codes:
-        """Uniform integers from 0 to ``high - 1``, without bias."""
+    def integers(self, highs: Sequence[int], size: int) -> Codes:
+        """`size` rows of uniform integers, the one in column k from 0 to ``highs[k] - 1``, without bias."""
 
     def laplace(self, size: int) -> Array:
         """Laplace values of scale 1: the difference of two exponentials."""
@@ -69,14 +70,15 @@ class SecureNoise(NoiseSource):
     def exponential(self, size: int) -> Array:
         return -np.log((secret_words(size).astype(np.float64) + 0.5) * 2.0**-64)
 
-    def integers(self, high: int, size: int) -> Codes:
+    def integers(self, highs: Sequence[int], size: int) -> Codes:
         # A word modulo `high` favours small values unless the words are a whole number of times `high`: the last,
         # incomplete run of words is drawn again.
-        last_whole = np.uint64(2**64 - 2**64 % high - 1)
-        words = secret_words(size)
-        while (again := np.flatnonzero(words > last_whole)).size:
-            words[again] = secret_words(again.size)
-        return (words % np.uint64(high)).astype(np.int64)
+        last_whole = np.array([2**64 - 2**64 % high - 1 for high in highs], dtype=np.uint64)
+        words = secret_words(size * len(highs)).reshape(size, len(highs))
+        while (again := words > last_whole).any():
+            words[again] = secret_words(int(np.count_nonzero(again)))
+        words %= np.array(highs, dtype=np.uint64)
+        return words.view(np.int64)
 
 
 def secret_words(size: int) -> Words:
@@ -114,8 +116,8 @@ class SeededNoise(NoiseSource):
     def exponential(self, size: int) -> Array:
         return self._generator.standard_exponential(size)
 
-    def integers(self, high: int, size: int) -> Codes:
-        return self._generator.integers(high, size=size)
+    def integers(self, highs: Sequence[int], size: int) -> Codes:
+        return self._generator.integers(highs, size=(size, len(highs)))
 
 
 def noise_from(random_state: Any) -> NoiseSource:

@@ -15,6 +15,10 @@ from numba import njit
 
 from entrenous.arrays import Array
 from entrenous.parts.pairing import Pairing
+from entrenous.prefetch import hint_row
+
+_AHEAD = 8
+"""Steps between asking for a record's state and reading it."""
 
 
 def smooth_exposure(pairing: Pairing, n: int, step_sizes: Array, weights: Array) -> float:
@@ -41,8 +45,6 @@ def nonsmooth_exposure(pairing: Pairing, n: int, step_sizes: Array, weights: Arr
     if _sees_all_before(pairing) and pairing.steps == len(pairing.stream) - 1:
         # Every record is touched at every step after its first turn: listing the touches would take T^2 memory.
         return float(_largest_recursion_all_before(pairing.stream, n, step_sizes, weights, drift, jump))
-    if _is_one_pass(*pairing, n):
-        return float(_largest_recursion_one_pass(pairing.low, pairing.high, step_sizes, weights, drift, jump))
     return float(_largest_recursion(*pairing, n, step_sizes, weights, drift, jump))
 
 
@@ -161,54 +163,6 @@ def _sums(eta, weights):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, error_model="numpy")
-def _is_one_pass(current, stream, low, high, n):  # type: ignore[no-untyped-def]
-    """Whether no record comes twice, and each meets a window of those just before it."""
-    if high[0] + len(current) != len(stream):
-        return False
-    seen = np.zeros(n, np.bool_)
-    for record in stream:
-        if seen[record]:
-            return False
-        seen[record] = True
-    for t in range(len(current)):
-        if high[t] != high[0] + t or current[t] != stream[high[t]] or (t > 0 and low[t] < low[t - 1]):
-            return False
-    return True
-
-
-@njit(cache=True, error_model="numpy")
-def _largest_recursion_one_pass(low, high, eta, weights, drift, jump):  # type: ignore[no-untyped-def]
-    """`_largest_recursion` where a record's touches follow one another: its own step, then those of its partners."""
-    total_steps = len(low)
-    sums = _sums(eta, weights)
-    worst = 0.0
-    for place in range(low[0], high[0] + total_steps):
-        r, output, t = 0.0, 0.0, place - high[0]
-        f = 1.0
-        if t < 0:
-            t, f = 0, 1.0 / (high[0] - low[0])
-        while t + 1 < total_steps and low[t + 1] <= place:
-            r, output = _since_touched(r, output, f, eta[t], weights[t + 1], 0.0, 0.0, 0.0, 0.0, drift, jump)
-            t += 1
-            f = 1.0 / (high[t] - low[t])
-        _, output = _since_touched(
-            r,
-            output,
-            f,
-            eta[t],
-            weights[t + 1],
-            sums[total_steps, 0] - sums[t + 1, 0],
-            sums[total_steps, 1] - sums[t + 1, 1],
-            sums[t + 1, 2],
-            sums[total_steps, 2],
-            drift,
-            jump,
-        )
-        worst = max(worst, output)
-    return worst
-
-
-@njit(cache=True, error_model="numpy")
 def _largest_recursion(current, stream, low, high, n, eta, weights, drift, jump):  # type: ignore[no-untyped-def]
     total_steps = len(current)
     sums = _sums(eta, weights)
@@ -216,6 +170,8 @@ def _largest_recursion(current, stream, low, high, n, eta, weights, drift, jump)
     # step may touch a record several times, so its share counts only when a later step comes to the record.
     state = np.zeros((n, 4))
     for t in range(1, total_steps + 1):
+        if t + _AHEAD <= total_steps:
+            hint_row(state, current[t + _AHEAD - 1])  # type: ignore[call-arg]
         here, first, end = current[t - 1], low[t - 1], high[t - 1]
         part, own = 1.0 / (end - first), 0.0
         for p in range(first, end + 1):  # the partners, then the record itself

@@ -31,7 +31,7 @@ def hint_row(typing_context: Any, table: Any, row: Any) -> Any:
         start = builder.mul(arguments[1], bytes_per_row)
         with cgutils.for_range_slice(builder, long(0), bytes_per_row, long(_LINE), intp=long) as (offset, _):
             at = builder.gep(builder.bitcast(array.data, byte.as_pointer()), [builder.add(start, offset)])
-            builder.call(hint, [at, number(0), number(3), number(1)])
+            builder.call(hint, [at, number(0), number(2), number(1)])
         return context.get_dummy_value()
 
     return types.void(table, types.intp), generate
