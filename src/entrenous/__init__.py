@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from entrenous.estimators.standardizer import PrivateStandardizer
     from entrenous.onnx_export import to_onnx
     from entrenous.parts.feature_domains import FeatureBall, FeatureBounds
+    from entrenous.parts.own_surrogate import own_surrogate
     from entrenous.parts.private_bounds import PrivateBounds
     from entrenous.persistence import load, save
     from entrenous.planners import Algorithm, algorithms
@@ -56,6 +57,7 @@ _HOMES = {
     "check_pipeline": "entrenous.estimators.pipelines",
     "compose_certificates": "entrenous.privacy.composition",
     "load": "entrenous.persistence",
+    "own_surrogate": "entrenous.parts.own_surrogate",
     "plan": "entrenous.planners.planning",
     "plot_coefficients": "entrenous.plots",
     "plot_metric": "entrenous.plots",
@@ -91,6 +93,7 @@ __all__ = [
     "compose_certificates",
     "datasets",
     "load",
+    "own_surrogate",
     "plan",
     "plot_coefficients",
     "plot_metric",

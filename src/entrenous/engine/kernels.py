@@ -14,9 +14,10 @@ import numpy as np
 from numba import njit
 
 from entrenous.errors import InputError
-from entrenous.parts.surrogates import Reparametrised, Surrogate
+from entrenous.parts.own_surrogate import OwnSurrogate
+from entrenous.parts.surrogates import SURROGATES, Reparametrised, Surrogate, base_of
 
-LOGISTIC, HINGE, SMOOTHED_HINGE, SQUARED_HINGE, SQUARE, Q_NORM_HINGE, Q_NORM_LOSS, WELSCH = range(8)
+LOGISTIC, HINGE, SMOOTHED_HINGE, SQUARED_HINGE, SQUARE, Q_NORM_HINGE, Q_NORM_LOSS, WELSCH, OWN = range(9)
 
 _CODES = {
     "logistic": LOGISTIC,
@@ -30,10 +31,16 @@ _CODES = {
 }
 
 
+def is_compiled(surrogate: Surrogate) -> bool:
+    """Whether kernels know its value and slope by a code. Exact types: a subclass may define another function."""
+    return type(base_of(surrogate)) in SURROGATES.values()
+
+
 def surrogate_code(surrogate: Surrogate) -> tuple[int, float, float, float]:
     """``(code, parameter, inner, outer)`` of a surrogate: it is ``outer * phi(inner * t)``.
 
     `parameter` is the smoothed hinge's width, the q of a q-norm or the bandwidth of Welsch's, 0 where there is none.
+    A surrogate of the user's own has a code but no slope here: `engine.own_slope` puts it into the loop.
 
     >>> from entrenous.parts.surrogates import Reparametrised, SmoothedHinge
     >>> surrogate_code(Reparametrised(SmoothedHinge(width=0.1), inner=2.0, outer=3.0))
@@ -42,16 +49,17 @@ def surrogate_code(surrogate: Surrogate) -> tuple[int, float, float, float]:
     inner = outer = 1.0
     while isinstance(surrogate, Reparametrised):
         inner, outer, surrogate = inner * surrogate.inner, outer * surrogate.outer, surrogate.base
-    code = _CODES.get(getattr(surrogate, "name", ""))
-    if code is None:
+    if isinstance(surrogate, OwnSurrogate):
+        return OWN, 0.0, inner, outer
+    if not is_compiled(surrogate):
         raise InputError(
             "a compiled loop needs one of the surrogates " + ", ".join(_CODES),
             str(surrogate),
-            "Use one of them, or an algorithm over all pairs.",
+            "Use one of them, entrenous.own_surrogate, or an algorithm over all pairs.",
         )
     settings = fields(surrogate)
     parameter = float(getattr(surrogate, settings[0].name)) if settings else 0.0
-    return code, parameter, inner, outer
+    return _CODES[surrogate.name], parameter, inner, outer
 
 
 _HIGH, _LOW = float.fromhex("0x1.62e42feep-1"), float.fromhex("0x1.a39ef35793c76p-33")

@@ -15,10 +15,9 @@ from __future__ import annotations
 import numpy as np
 
 from entrenous.arrays import AnyArray, Array
-from entrenous.engine.kernels import surrogate_code
+from entrenous.engine.kernels import is_compiled, surrogate_code
 from entrenous.engine.metric_kernel import tile_kernel
 from entrenous.parts.problem import Problem
-from entrenous.parts.surrogates import SURROGATES, Reparametrised
 
 TILE = 128
 """Rows and columns of a tile: 128 kB, which stay in a core's cache from one product to the other.
@@ -32,11 +31,7 @@ def metric_sum(problem: Problem, w: Array, X: Array, y: AnyArray, *, want_value:
 
     Without `want_value` the first number means nothing.
     """
-    base = problem.loss
-    while isinstance(base, Reparametrised):
-        base = base.base
-    # Exact types: a subclass may define another function.
-    if type(base) not in SURROGATES.values():
+    if not is_compiled(problem.loss):
         return None
     code, *numbers = surrogate_code(problem.loss)
     kernel = tile_kernel(code)

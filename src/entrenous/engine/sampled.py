@@ -96,10 +96,12 @@ class SampledDescent(Phase):
         """The compiled loop of the task, its records and public numbers filled in."""
         # Imported here: numba takes half a second, and most fits do without.
         from entrenous.engine.kernels import surrogate_code
+        from entrenous.engine.own_slope import with_slope_of
         from entrenous.engine.sampled_kernel import sampled_kernel, sampled_matrix_steps
 
         n, m = len(X), self.sample
-        loss = surrogate_code(problem.pair_loss if self.one_pair else problem.loss)
+        paid = problem.pair_loss if self.one_pair else problem.loss
+        loss = surrogate_code(paid)
         weight = 1.0 if self.one_pair else 1.0 / (m * (m - 1) if self.pairwise else m)
         rest = (self.ridge_of(problem), self.step_size, problem.domain.radius)
         if problem.task == "metric":
@@ -107,9 +109,10 @@ class SampledDescent(Phase):
             # Of a minibatch's ordered pairs both orders pay.
             both = weight * (1.0 if self.one_pair else 2.0)
             nuclear = isinstance(problem.domain, NuclearPSD)
+            matrix_kernel = with_slope_of(paid, sampled_matrix_steps)
 
             def matrix(draws: Codes, values: Array, order: Codes, w: Array, total: Array) -> None:
-                sampled_matrix_steps(rows, codes, draws, values, order, w, total, loss, both, *rest, nuclear)
+                matrix_kernel(rows, codes, draws, values, order, w, total, loss, both, *rest, nuclear)
 
             return matrix
         rows = np.ascontiguousarray(X if self.pairwise else with_ones(X))
@@ -117,7 +120,7 @@ class SampledDescent(Phase):
         sides = np.ones(n, np.int8) if regression else np.where(np.asarray(y) == 1, 1, -1).astype(np.int8)
         offsets = 1.0 - np.asarray(y, dtype=float) if regression else np.zeros(n)
         code, *shape = loss
-        kernel = sampled_kernel(code, self.pairwise)
+        kernel = with_slope_of(paid, sampled_kernel(code, self.pairwise))
 
         def vector(draws: Codes, values: Array, order: Codes, w: Array, total: Array) -> None:
             kernel(rows, sides, offsets, draws, values, order, w, total, *shape, weight, *rest)

@@ -11,7 +11,7 @@ from entrenous.engine.kernels import surrogate_code
 from entrenous.engine.sorted_kernel import hinge_sum, row_scores, weighted_row_sum, work_space
 from entrenous.engine.sparse_rows import Rows, SparseRows
 from entrenous.parts.problem import Problem
-from entrenous.parts.surrogates import Hinge, Reparametrised, SmoothedHinge, Square, SquaredHinge, Surrogate
+from entrenous.parts.surrogates import Hinge, SmoothedHinge, Square, SquaredHinge, Surrogate, base_of
 
 _MOST_ROWS = 2**31 - 3
 """The kernel counts rows in 32 bits."""
@@ -22,7 +22,7 @@ def sorted_sum(problem: Problem, w: Array, X: Rows, y: AnyArray, *, want_value: 
 
     Without `want_value` the first number means nothing.
     """
-    base = _base(problem.loss)
+    base = base_of(problem.loss)
     # Exact types: a subclass may define another function.
     if problem.task != "auc" or type(base) not in (Hinge, SmoothedHinge, SquaredHinge, Square):
         return None
@@ -52,12 +52,6 @@ def _scores(rows: Rows, w: Array) -> Array:
 
 def _weighted_sum(rows: Rows, weight: Array) -> Array:
     return rows.T @ weight if isinstance(rows, SparseRows) else weighted_row_sum(rows, weight)
-
-
-def _base(surrogate: Surrogate) -> Surrogate:
-    while isinstance(surrogate, Reparametrised):
-        surrogate = surrogate.base
-    return surrogate
 
 
 def _shape(base: Surrogate) -> tuple[float, float]:

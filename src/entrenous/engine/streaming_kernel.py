@@ -13,6 +13,7 @@ from numba import njit
 
 from entrenous.arrays import AnyArray, Array
 from entrenous.engine.kernels import slope, surrogate_code
+from entrenous.engine.own_slope import with_slope_of
 from entrenous.parts.pairing import Pairing
 from entrenous.parts.parameter_domains import NuclearPSD
 from entrenous.parts.problem import Problem
@@ -45,7 +46,7 @@ def run_stream(
     constant = np.zeros_like(w) if pull is None else pull
     if problem.task == "metric":
         nuclear = isinstance(problem.domain, NuclearPSD)
-        _matrix_steps(
+        with_slope_of(problem.pair_loss, _matrix_steps)(
             rows,
             labels,
             *pairing,
@@ -61,7 +62,7 @@ def run_stream(
         )
     else:
         code, *shape = loss
-        vector_kernel(code, ranking)(
+        with_slope_of(problem.pair_loss, vector_kernel(code, ranking))(
             rows,
             labels,
             *pairing,

@@ -339,6 +339,13 @@ class Reparametrised(Surrogate):
         return f"{self.outer:g}*{self.base}({self.inner:g}t)"
 
 
+def base_of(surrogate: Surrogate) -> Surrogate:
+    """The surrogate under any reparametrisation."""
+    while isinstance(surrogate, Reparametrised):
+        surrogate = surrogate.base
+    return surrogate
+
+
 SURROGATES: dict[str, type[Surrogate]] = {
     kind.name: kind for kind in (Logistic, Hinge, SmoothedHinge, SquaredHinge, Square, QNormHinge, QNormLoss, Welsch)
 }
@@ -359,7 +366,7 @@ def surrogate_from(spec: str | Surrogate) -> Surrogate:
         raise InputError(
             "surrogate must be one of " + ", ".join(SURROGATES),
             repr(spec),
-            'Settings go in parentheses: "smoothed-hinge(width=0.1)".',
+            'Settings go in parentheses: "smoothed-hinge(width=0.1)"; entrenous.own_surrogate makes others.',
         )
     kind = SURROGATES[match["name"]]
     try:

@@ -14,6 +14,7 @@ import numpy as np
 from entrenous.engine.plan import Plan
 from entrenous.errors import AssumptionError, InputError
 from entrenous.parts.feature_domains import FeatureDomain, feature_domain_from
+from entrenous.parts.own_surrogate import OwnSurrogate
 from entrenous.parts.parameter_domains import PARAMETER_DOMAINS, ParameterDomain, WholeSpace
 from entrenous.parts.pointwise import PointScore, score_of
 from entrenous.parts.private_bounds import PrivateBounds
@@ -115,6 +116,8 @@ def plan(
     if level is not None:
         public = {**made.public, "level": level.public()}
         made = replace(made, phases=(*made.phases, level), public=public)
+    if isinstance(wanted, OwnSurrogate) and budget.is_private:
+        made = replace(made, warnings=(*made.warnings, wanted.caveat))
     return replace(
         made, features=features, bounds_release=search, classes=public_classes, target_bounds=public_range
     ).checked()

@@ -273,6 +273,12 @@ def _recomputed(
 def problem_of(certificate: PrivacyCertificate) -> Problem:
     """The problem that the certificate describes, rebuilt from its text."""
     stated = certificate.problem
+    if str(stated.get("surrogate", "")).startswith("own("):
+        raise PrivacyError(
+            "a certificate can be checked where its surrogate is one that every reader has",
+            f"{stated['surrogate']}, a function of the user's own",
+            "Ask whoever made it for a fit with a surrogate of the library, or check value and derivative by hand.",
+        )
     try:
         score = score_of(stated["task"])
         return Problem(
