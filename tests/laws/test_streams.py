@@ -233,9 +233,10 @@ def test_long_windows_are_priced_in_blocks():
         stream = Stream(200_000, 0.01, "arrival", 2, decay)
         numbers = stream.pairing(200_001, 0, 1), 200_001, stream.step_sizes(), stream.weights()
         assert smooth_window_exposure(stream) == pytest.approx(smooth_exposure(*numbers), rel=1e-12)
-        assert nonsmooth_window_exposure(stream, 1.0, 1.5) == pytest.approx(
-            nonsmooth_exposure(*numbers, 1.0, 1.5), rel=1e-9
-        )
+        # The list joins a record's last touch to the stretch behind it, which is a hair more.
+        listed = nonsmooth_exposure(*numbers, 1.0, 1.5)
+        assert nonsmooth_window_exposure(stream, 1.0, 1.5) <= listed * (1 + 1e-9)
+        assert nonsmooth_window_exposure(stream, 1.0, 1.5) == pytest.approx(listed, rel=1e-5)
         np.testing.assert_array_equal(stream.weights(70_000, 140_000), stream.weights()[70_000:140_001])
 
 

@@ -45,7 +45,8 @@ def nonsmooth_exposure(pairing: Pairing, n: int, step_sizes: Array, weights: Arr
     if _sees_all_before(pairing) and pairing.steps == len(pairing.stream) - 1:
         # Every record is touched at every step after its first turn: listing the touches would take T^2 memory.
         return float(_largest_recursion_all_before(pairing.stream, n, step_sizes, weights, drift, jump))
-    return float(_largest_recursion(*pairing, n, step_sizes, weights, drift, jump))
+    # Made by NumPy, which asks for large pages where the array is large.
+    return float(_largest_recursion(*pairing, np.zeros((n, 8)), step_sizes, weights, drift, jump))
 
 
 @dataclass(frozen=True)
@@ -149,92 +150,78 @@ def _touches(current, stream, low, high, n):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, error_model="numpy")
-def _sums(eta, weights):  # type: ignore[no-untyped-def]
-    """Up to each step: the sum of the weights, of the weights times the energy, and the energy, the sum of eta^2."""
-    sums = np.zeros((len(weights), 3))
-    mass, moment, energy = weights[0], 0.0, 0.0
-    sums[0, 0] = mass
-    for t in range(1, len(weights)):
-        energy += eta[t - 1] * eta[t - 1]
-        mass += weights[t]
-        moment += weights[t] * energy
-        sums[t, 0], sums[t, 1], sums[t, 2] = mass, moment, energy
-    return sums
-
-
-@njit(cache=True, error_model="numpy")
-def _largest_recursion(current, stream, low, high, n, eta, weights, drift, jump):  # type: ignore[no-untyped-def]
+def _largest_recursion(current, stream, low, high, state, eta, weights, drift, jump):  # type: ignore[no-untyped-def]
+    # State of a record: r before the last step that touched it, the output before it, the step, the share f there, its
+    # eta, and the three sums below. All that a touch needs is in one place of memory; a step may touch a record several
+    # times, so a touch counts only when a later step comes to the record.
     total_steps = len(current)
-    sums = _sums(eta, weights)
-    # Per record: r before the last step that touched it, the output before that step, the step, the share f there. A
-    # step may touch a record several times, so its share counts only when a later step comes to the record.
-    state = np.zeros((n, 4))
+    mass, moment, energy = weights[0], 0.0, 0.0  # of the weights, of weights times energy, of eta^2: steps so far
     for t in range(1, total_steps + 1):
         if t + _AHEAD <= total_steps:
             hint_row(state, current[t + _AHEAD - 1])  # type: ignore[call-arg]
-        here, first, end = current[t - 1], low[t - 1], high[t - 1]
-        part, own = 1.0 / (end - first), 0.0
+        here, first, end, step = current[t - 1], low[t - 1], high[t - 1], eta[t - 1]
+        part, own, risen = 1.0 / (end - first), 0.0, energy + step * step
         for p in range(first, end + 1):  # the partners, then the record itself
             i, share = (stream[p], part) if p < end else (here, own)
             if (p < end and i == here) or (p == end and own == 0.0):
                 continue
             own += share
-            last = int(state[i, 2])
-            if last == t:
+            if state[i, 2] == t:
                 state[i, 3] += share
                 continue
-            if last > 0:
-                state[i, 0], state[i, 1] = _since_touched(
+            if state[i, 2] > 0.0:
+                # What happened from the last touch to the step before this one.
+                r, paid = _since_touched(
                     state[i, 0],
-                    state[i, 1],
                     min(1.0, state[i, 3]),
-                    eta[last - 1],
-                    weights[last],
-                    sums[t - 1, 0] - sums[last, 0],
-                    sums[t - 1, 1] - sums[last, 1],
-                    sums[last, 2],
-                    sums[t - 1, 2],
+                    state[i, 4],
+                    mass - state[i, 5],
+                    moment - state[i, 6],
+                    state[i, 7],
+                    energy,
                     drift,
                     jump,
                 )
-            state[i, 2], state[i, 3] = t, share
+                state[i, 0] = r
+                state[i, 1] += paid
+            state[i, 2], state[i, 3], state[i, 4] = t, share, step
+            state[i, 5], state[i, 6], state[i, 7] = mass, moment, risen
+        energy = risen
+        mass += weights[t]
+        moment += weights[t] * energy
     worst = 0.0
-    for i in range(n):
-        last = int(state[i, 2])
-        if last > 0:
-            _, output = _since_touched(
+    for i in range(len(state)):
+        if state[i, 2] > 0.0:
+            _, paid = _since_touched(
                 state[i, 0],
-                state[i, 1],
                 min(1.0, state[i, 3]),
-                eta[last - 1],
-                weights[last],
-                sums[total_steps, 0] - sums[last, 0],
-                sums[total_steps, 1] - sums[last, 1],
-                sums[last, 2],
-                sums[total_steps, 2],
+                state[i, 4],
+                mass - state[i, 5],
+                moment - state[i, 6],
+                state[i, 7],
+                energy,
                 drift,
                 jump,
             )
-            worst = max(worst, output)
+            worst = max(worst, state[i, 1] + paid)
     return worst
 
 
 # It takes numbers only: a compiled call that hands over arrays costs ten times what this does.
 @njit(cache=True, error_model="numpy")
-def _since_touched(r, output, f, step, weight, mass, moment, before, energy, drift, jump):  # type: ignore[no-untyped-def]
-    """R and the output after the step that touched the record with share f, and the untouched steps behind it.
+def _since_touched(r, f, step, mass, moment, before, energy, drift, jump):  # type: ignore[no-untyped-def]
+    """R after the step that touched the record with share f and the untouched steps behind it; what they all pay.
 
-    Untouched, r^2 grows by ``drift^2 eta^2`` a step, and the root's average is below the root of the average.
+    Untouched, r^2 grows by ``drift^2 eta^2`` a step, and the root's average is below the root of the average, here
+    written without a division: ``mass sqrt(r^2 + drift^2 (moment / mass - before))``.
     """
     if f < 1.0:
         r = math.sqrt(r * r + (step * (1.0 - f) * drift) ** 2)
     r += step * f * jump
-    output += weight * r
-    if mass > 0.0:
-        output += mass * math.sqrt(r * r + drift * drift * max(moment / mass - before, 0.0))
-    if energy > before:
-        r = math.sqrt(r * r + drift * drift * (energy - before))
-    return r, output
+    if energy == before:
+        return r, mass * r  # touched again at the very next step
+    paid = math.sqrt(mass * (mass * r * r + drift * drift * max(moment - mass * before, 0.0)))
+    return math.sqrt(r * r + drift * drift * (energy - before)), paid
 
 
 @njit(cache=True, error_model="numpy")
