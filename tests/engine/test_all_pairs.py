@@ -169,3 +169,36 @@ def test_what_cannot_be_sorted_is_left_to_tiles():
         assert sorted_sum(problem, w, X, y, want_value=True) is None
     X[0, 0] = math.inf
     assert sorted_sum(ranking(Hinge(), 2), w, X, y, want_value=True) is None
+
+
+@pytest.mark.parametrize("surrogate", [Hinge(), SquaredHinge()], ids=str)
+def test_a_million_rows_keep_twelve_digits(surrogate):
+    """Against prefix sums in extended precision over each class, which share no code with the compiled walk."""
+    n, d = 1_000_000, 3
+    rng = np.random.default_rng(1)
+    rows, labels, w = rng.normal(size=(n, d)), rng.integers(0, 2, n), rng.normal(size=d)
+    problem = Problem(LinearDifference(), surrogate, L2Ball(10.0), d)
+    scores = (rows @ w).astype(np.longdouble)
+    events, others = scores[labels == 1], scores[labels == 0]
+
+    def sums(own, other, sign):
+        """Of each own record's pairs with gap = 1 - sign (own - other) > 0: how many, the sum of gaps, of squares."""
+        order = np.sort(sign * other)
+        powers = [np.concatenate([[np.longdouble(0)], np.cumsum(order**k)]) for k in (1, 2)]
+        place = np.searchsorted(order, sign * own - 1, side="right")
+        count = (len(order) - place).astype(np.longdouble)
+        first, second = (power[-1] - power[place] for power in powers)
+        base = 1 - sign * own
+        return count, count * base + first, count * base**2 + 2 * base * first + second
+
+    by_event, by_other = sums(events, others, 1), sums(others, events, -1)
+    squared = isinstance(surrogate, SquaredHinge)
+    value = by_event[2].sum() if squared else by_event[1].sum()
+    slopes = np.empty(n, np.longdouble)
+    slopes[labels == 1] = -2 * by_event[1] if squared else -by_event[0]
+    slopes[labels == 0] = 2 * by_other[1] if squared else by_other[0]
+    gradient = np.array([(rows[:, k].astype(np.longdouble) * slopes).sum() for k in range(d)])
+    pairs = np.longdouble(n) * (n - 1)
+    found, moved = engine.all_pairs_objective(problem, w, rows, labels)
+    assert abs(found - value / pairs) <= 1e-12 * abs(value / pairs)
+    assert np.abs(moved - gradient / pairs).max() <= 1e-12 * np.abs(gradient / pairs).max()

@@ -1,0 +1,112 @@
+"""Steps on single pairs: streams against NumPy, noisy steps against their noise, what pricing a stream costs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from figures import FEATURES, Figure, best_times, ranking
+
+from entrenous.arrays import AnyArray, Array
+from entrenous.engine.sampled import BLOCK, SampledDescent
+from entrenous.engine.streaming_kernel import run_stream
+from entrenous.parts.indices import with_replacement
+from entrenous.parts.pairing import Pairing, with_previous
+from entrenous.parts.problem import Problem
+from entrenous.parts.surrogates import Hinge, Logistic
+from entrenous.privacy.mechanisms import WITHOUT_REPLACEMENT, Mechanism, Sampling
+from entrenous.privacy.noise import SecureNoise
+from entrenous.privacy.realised_path import nonsmooth_exposure, smooth_exposure
+
+
+def numpy_stream(problem: Problem, X: Array, y: AnyArray, pairing: Pairing, eta: Array, weights: Array) -> Array:
+    """The steps of `run_stream` for the ranking task with one partner each, in plain NumPy."""
+    w = np.zeros(X.shape[1])
+    total = weights[0] * w
+    averaged = bool(weights[1:-1].any())
+    for t in range(pairing.steps):
+        i, j = pairing.current[t], pairing.stream[pairing.low[t]]
+        if y[i] != y[j]:
+            gap = X[i] - X[j] if y[i] == 1 else X[j] - X[i]
+            if gap @ w < 1.0:
+                w = w + eta[t] * gap
+                norm = np.sqrt(w @ w)
+                if norm > problem.domain.radius:
+                    w = w * (problem.domain.radius / norm)
+        if averaged:
+            total = total + weights[t + 1] * w
+    return total if averaged else w
+
+
+def streams() -> Iterator[Figure]:
+    """Streaming descent against the same steps in NumPy, rows in the order of memory and not, averaged and not."""
+    n = 100_000
+    problem, _, X, y = ranking(Hinge(), n)
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    steps = n - 1
+    eta = np.full(steps, 0.05)
+    last, mean = np.zeros(n), np.full(n, 1.0 / n)
+    last[-1] = 1.0
+    for order, rows in (("in order", np.arange(n)), ("shuffled", np.random.default_rng(1).permutation(n))):
+        pairing = with_previous(rows, 1)
+        for average, weights in (("last iterate", last), ("averaged", mean)):
+
+            def compiled(pairing: Pairing = pairing, weights: Array = weights) -> Array:
+                return run_stream(problem, X, y, pairing, eta, weights, np.zeros(FEATURES))[1]
+
+            def plain(pairing: Pairing = pairing, weights: Array = weights) -> Array:
+                return numpy_stream(problem, X, y, pairing, eta, weights)
+
+            np.testing.assert_allclose(compiled(), plain(), rtol=1e-6, atol=1e-9)
+            fast, slow = best_times(compiled, plain, repeats=5)
+            case = f"stream, {order}, {average} ({steps / fast:.2g} steps/s against {steps / slow:.2g})"
+            yield Figure(case, slow / fast, "times faster than NumPy", 30 if weights is mean else 40, True, fast, slow)
+
+
+def noisy_steps() -> Iterator[Figure]:
+    """One random pair and fresh noise a step, against drawing that noise alone; secure noise against the fastest."""
+    n, steps = 100_000, 200_000
+    sampling = Sampling(WITHOUT_REPLACEMENT, n, 2)
+    noise = Mechanism("sampled-gaussian", 1.0, "a benchmark", sigma=1.0, count=steps, sampling=sampling)
+    source, block = SecureNoise(), BLOCK // FEATURES * FEATURES
+
+    def generate() -> None:
+        for start in range(0, steps * FEATURES, block):
+            source.normal(min(block, steps * FEATURES - start))
+
+    for surrogate in (Hinge(), Logistic()):
+        problem, _, X, y = ranking(surrogate, n)
+        X /= np.linalg.norm(X, axis=1, keepdims=True)
+        phase = SampledDescent(True, steps, 1e-3, None, noise)
+
+        def run(phase: SampledDescent = phase, problem: Problem = problem, X: Array = X, y: AnyArray = y) -> object:
+            return phase.run(problem, X, y, problem.start(), source, lambda done, total: None)
+
+        taken, alone = best_times(run, generate, repeats=5)
+        case = f"noisy steps, {surrogate.name} ({steps / taken:.2g} steps/s)"
+        yield Figure(case, taken / alone, "time of their normals alone", 1.3, False, taken, alone)
+    fast = np.random.Generator(np.random.SFC64(0))
+    size = 1_000_000
+    secure, quick = best_times(lambda: source.normal(size), lambda: fast.standard_normal(size))
+    case = f"secure normals ({size / secure:.2g}/s against {size / quick:.2g}/s)"
+    yield Figure(case, secure / quick, "time of NumPy's fastest generator", None, False, secure, quick)
+
+
+def stream_prices() -> Iterator[Figure]:
+    """The sensitivity of the pairs that were drawn, against the steps on them."""
+    n = 100_000
+    pairing = with_previous(with_replacement(0, 1, n, n), 1)
+    eta, weights = np.full(n - 1, 0.05), np.full(n, 1.0 / n)
+    for surrogate, lemma, price in (
+        (Logistic(), "Lemma 5", lambda: smooth_exposure(pairing, n, eta, weights)),
+        (Hinge(), "Lemma 6", lambda: nonsmooth_exposure(pairing, n, eta, weights, 2.0, 2.0)),
+    ):
+        problem, _, X, y = ranking(surrogate, n)
+        X /= np.linalg.norm(X, axis=1, keepdims=True)
+
+        def steps(problem: Problem = problem, X: Array = X, y: AnyArray = y) -> object:
+            return run_stream(problem, X, y, pairing, eta, weights, np.zeros(FEATURES))
+
+        taken, against = best_times(price, steps)
+        case = f"{lemma} for the drawn pairs ({1e9 * taken / n:.2g} ns a step)"
+        yield Figure(case, taken / against, f"time of the {surrogate.name}'s steps", 0.15, False, taken, against)
