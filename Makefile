@@ -53,10 +53,12 @@ figures: $(VENV)/.demo
 audit: $(VENV)/.demo
 	PYTHONPATH=tests $(BIN)/python -m audit
 
-# How fast the loops are, against a copy of the rows and against NumPy in the same run.
+# How fast the engine is, against simple things in the same run; then sparse and large tables of the real data sets.
 .PHONY: bench
 bench: $(VENV)/.demo
 	$(BIN)/python benchmarks/engine.py
+	$(BIN)/python benchmarks/sparse.py
+	$(BIN)/python benchmarks/scale.py
 
 # AUC maximisation without privacy beside other libraries, which live in an environment of their own.
 COMPARE := .venv-compare

@@ -4,7 +4,8 @@
 
 Times alone say little about another machine, so a case is judged against something simple that runs in turn with it:
 one copy of its rows, a matrix product, the same steps in NumPy, importing scikit-learn. A new case is a function that
-yields `Figure` objects, and a place in `CASES`. Writes ``benchmarks/results/engine.json`` and ``engine.svg``.
+yields `Figure` objects, and a place in `CASES`. Writes ``engine.json`` and ``engine.svg`` in ``benchmarks/results``,
+and the table of ``docs/speed.md``.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from threadpoolctl import threadpool_limits
 import entrenous as en
 
 RESULTS = Path(__file__).parent / "results"
+PAGE = Path(__file__).parents[1] / "docs" / "speed.md"
 
 CASES: list[Callable[[], Iterator[Figure]]] = [
     sorted_pairs,
@@ -48,6 +50,22 @@ def machine() -> dict[str, float]:
     return {"copy_gigabytes_per_second": rows.nbytes / copy / 1e9, "gemm_gigaflops": 1e-9 * work / gemm}
 
 
+def goal_of(figure: Figure) -> str:
+    """The goal as text, and whether it was missed."""
+    sign = ">=" if figure.more_is_better else "<="
+    return "" if figure.goal is None else f"{sign} {figure.goal:g}" + ("" if figure.reached else ", missed")
+
+
+def write_page(figures: list[Figure]) -> None:
+    """Puts the table into the page."""
+    lines = ["| case | ratio | of | goal |", "|---|---|---|---|"]
+    lines += [f"| {f.case} | {f.ratio:.2f} | {f.meaning} | {goal_of(f)} |" for f in figures]
+    start, end = "<!-- table -->\n", "<!-- end of table -->"
+    before, rest = PAGE.read_text(encoding="utf-8").split(start)
+    after = rest.split(end)[1]
+    PAGE.write_text(before + start + "\n".join(lines) + "\n" + end + after, encoding="utf-8")
+
+
 def main() -> None:
     """Measure, print, store, draw."""
     with threadpool_limits(1):
@@ -55,10 +73,8 @@ def main() -> None:
         figures = [figure for case in CASES for figure in case()]
     table = Table("case", "ratio", "meaning", "goal", "ms", "against, ms")
     for figure in figures:
-        sign = ">=" if figure.more_is_better else "<="
-        goal = "" if figure.goal is None else f"{sign} {figure.goal:g}" + ("" if figure.reached else ", missed")
         times = ["" if s is None else f"{1e3 * s:.2f}" for s in (figure.seconds, figure.against_seconds)]
-        table.add_row(figure.case, f"{figure.ratio:.2f}", figure.meaning, goal, *times)
+        table.add_row(figure.case, f"{figure.ratio:.2f}", figure.meaning, goal_of(figure), *times)
     console = Console(width=160)
     console.print(table)
     console.print(speeds)
@@ -72,6 +88,7 @@ def main() -> None:
     }
     (RESULTS / "engine.json").write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
     draw(figures, RESULTS / "engine.svg")
+    write_page(figures)
 
 
 if __name__ == "__main__":

@@ -37,7 +37,8 @@ from entrenous.arrays import AnyArray, Array
 from entrenous.errors import InputError
 
 RESULTS = Path(__file__).parent / "results"
-PAGE = Path(__file__).parents[1] / "docs" / "side-by-side.md"
+ROOT = Path(__file__).parents[1]
+PAGE, README = ROOT / "docs" / "side-by-side.md", ROOT / "README.md"
 DATA = ("synth20k", "a9a", "ijcnn1", "covtype")
 LIBRARIES = ("scikit-learn", "xgboost", "dlib-bin", "libauc", "torch", "numpy", "scipy", "numba")
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
@@ -178,13 +179,15 @@ def circumstances(content: dict[str, Any]) -> str:
 BLOCKS = {"table": table, "shortfalls": shortfalls, "circumstances": circumstances}
 
 
-def write_page(content: dict[str, Any]) -> None:
-    """Put what is measured between its marks in the page."""
-    text = PAGE.read_text(encoding="utf-8")
-    for name, block in BLOCKS.items():
-        start, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
-        text = text.split(start)[0] + start + block(content) + end + text.split(end)[1]
-    PAGE.write_text(text, encoding="utf-8")
+def write_pages(content: dict[str, Any]) -> None:
+    """Put what is measured between its marks in the page, and the table into the README too."""
+    for path in (PAGE, README):
+        text = path.read_text(encoding="utf-8")
+        for name, block in BLOCKS.items():
+            start, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
+            if start in text:
+                text = text.split(start)[0] + start + block(content) + end + text.split(end)[1]
+        path.write_text(text, encoding="utf-8")
 
 
 COLOURS = {
@@ -252,7 +255,7 @@ def main() -> None:
         content = setting(chosen.limit) | {"data": {name: found[name] for name in DATA if name in found}}
         path.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
     draw(content, RESULTS / "side_by_side.svg")
-    write_page(content)
+    write_pages(content)
 
 
 if __name__ == "__main__":

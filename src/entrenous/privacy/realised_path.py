@@ -26,13 +26,12 @@ def smooth_exposure(pairing: Pairing, n: int, step_sizes: Array, weights: Array)
 
     `weights` are the shares ``a_0..a_T`` of the iterates in the output; ``A_t = a_t + ... + a_T``.
     """
-    remaining = np.cumsum(weights[::-1])[::-1][1:]
-    weighted = step_sizes * remaining
     if not pairing.steps:
         return 0.0
     if _sees_all_before(pairing) and pairing.steps == len(pairing.stream) - 1:
-        return float(_exposure_all_before(pairing.stream, n, weighted).max())
-    return float(_exposure(*pairing, n, weighted).max())
+        remaining = np.cumsum(weights[::-1])[::-1][1:]
+        return float(_exposure_all_before(pairing.stream, n, step_sizes * remaining).max())
+    return float(_exposure(*pairing, n, step_sizes, weights).max())
 
 
 def nonsmooth_exposure(pairing: Pairing, n: int, step_sizes: Array, weights: Array, drift: float, jump: float) -> float:
@@ -85,11 +84,14 @@ def _sees_all_before(pairing: Pairing) -> bool:
 
 
 @njit(cache=True, error_model="numpy")
-def _exposure(current, stream, low, high, n, weighted):  # type: ignore[no-untyped-def]
+def _exposure(current, stream, low, high, n, eta, weights):  # type: ignore[no-untyped-def]
     total = np.zeros(n)
-    for t in range(len(current)):
+    remaining = 0.0
+    # From the last step to the first, as the weights that are still to come add up.
+    for t in range(len(current) - 1, -1, -1):
+        remaining += weights[t + 1]
         here = current[t]
-        part = weighted[t] / (high[t] - low[t])
+        part = eta[t] * remaining / (high[t] - low[t])
         for p in range(low[t], high[t]):
             other = stream[p]
             if other != here:
