@@ -16,6 +16,9 @@ _MOST_CORRELATED = 500
 _LEAST = 1e-10
 """Directions with less than this share of a feature's variance are rounding, and are left as they are."""
 
+_ROUNDING = 1e-12
+"""A spread of less than this beside the mean is what centring a constant leaves."""
+
 
 @dataclass(frozen=True)
 class Coordinates:
@@ -37,8 +40,10 @@ class Coordinates:
         return self.inwards * w if self.inwards.ndim == 1 else w @ self.inwards
 
 
-def whitening(centred: Rows) -> Callable[[float], Coordinates]:
+def whitening(centred: Rows, mean: Array) -> Callable[[float], Coordinates]:
     """For a ridge, coordinates that make ``covariance + ridge`` the identity; of many features its diagonal only.
+
+    `mean` is what was taken off the rows: a spread far below it is rounding.
 
     The features are put on one scale first: eigenvalues of a covariance in mixed units would be rounding.
     """
@@ -47,14 +52,17 @@ def whitening(centred: Rows) -> Callable[[float], Coordinates]:
         if isinstance(centred, SparseRows)
         else np.sqrt(np.einsum("ij,ij->j", centred, centred) / len(centred))
     )
-    scale = np.where(spread > 0.0, spread, 1.0)
+    varies = spread > _ROUNDING * np.abs(mean)
+    scale = np.where(varies, spread, 1.0)
+    # A feature that never varies says nothing: its coefficient stays 0, whatever rounding pulls at it.
+    outwards = np.where(varies, 1.0 / scale, 0.0)
     if centred.shape[1] > _MOST_CORRELATED:
-        return lambda ridge: Coordinates(1.0 / scale, scale)
+        return lambda ridge: Coordinates(outwards, scale)
     correlation = second_moments(centred) / len(centred) / np.outer(scale, scale)
 
     def at(ridge: float) -> Coordinates:
         strengths, directions = np.linalg.eigh(correlation + np.diag(ridge / scale**2))
         length = np.sqrt(np.where(strengths > _LEAST, strengths, 1.0))
-        return Coordinates(directions.T / length[:, None] / scale, directions * length * scale[:, None])
+        return Coordinates(directions.T / length[:, None] * outwards, directions * length * scale[:, None])
 
     return at

@@ -101,8 +101,9 @@ class Means:
             self._targets += float(np.sum(y))
             return
         for code in (0, 1):
-            self._counts[code] += np.sum(y == code)
-            self._sums[code] += X[y == code].sum(axis=0)
+            chosen = (y == code).astype(float)  # a product, so that no rows are copied
+            self._counts[code] += chosen.sum()
+            self._sums[code] += X.T @ chosen
 
     def level(self, w: Array, task: str) -> float:
         """Minus the point halfway between the classes' mean scores, or what makes the mean error zero."""
