@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import sys
 import time
@@ -118,6 +119,11 @@ def metric_pairs() -> Iterator[Figure]:
     compiled, plain = metric(Hinge(), n), metric(OwnHinge(), n)
     fast, slow = best_times(lambda: all_pairs_gradient(*compiled), lambda: all_pairs_gradient(*plain), repeats=5)
     yield Figure("hinge metric over all pairs, n = 3e3", slow / fast, "times faster than NumPy", None, True, fast, slow)
+    (alone,) = best_times(lambda: all_pairs_gradient(*compiled))
+    with threadpool_limits(os.cpu_count()):
+        (together,) = best_times(lambda: all_pairs_gradient(*compiled))
+    case = f"hinge metric over all pairs, n = 3e3, {os.cpu_count()} cores"
+    yield Figure(case, alone / together, "times faster than on one core", None, True, together, alone)
     # A forked child's peak is its own; one that was started by exec inherits its parent's.
     with ProcessPoolExecutor(1, mp_context=get_context("forkserver")) as pool:
         seconds, gigabytes = pool.submit(metric_in_this_process, many).result()

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from oracles import ALL_SURROGATES, all_pairs, name_of, random_parameter, random_rows
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from entrenous.engine import all_pairs as engine
 from entrenous.engine import metric_pairs
@@ -118,3 +119,22 @@ def test_a_surrogate_of_ones_own_goes_in_numpy_tiles():
         w = random_parameter(rng, problem)
         assert metric_pairs.metric_sum(problem, w, X, y, want_value=True) is None
         agree(all_pairs_objective(problem, w, X, y), all_pairs(problem, w, X, y))
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_threads_change_rounding_at_most(threads, monkeypatch):
+    """And nothing at all from one call to the next: who adds what is fixed."""
+    monkeypatch.setattr(metric_pairs, "_WORTH_A_WORKER", 1)
+    rng = np.random.default_rng(5)
+    X, y = rng.normal(size=(700, 4)) / 3.0, rng.integers(0, 3, 700)
+    problem, w = Problem(Mahalanobis(), Hinge(), FrobeniusPSD(1.0), 4), np.eye(4) / 4.0
+    expected = engine.all_pairs_objective(problem, w, X, y)
+    with threadpool_limits(threads):
+        value, gradient = engine.all_pairs_objective(problem, w, X, y)
+        again = engine.all_pairs_objective(problem, w, X, y)
+        limits = {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+    assert max(limits) == threads  # given back as they were
+    assert value == again[0]
+    np.testing.assert_array_equal(gradient, again[1])
+    assert value == pytest.approx(expected[0], rel=1e-13)
+    np.testing.assert_allclose(gradient, expected[1], rtol=1e-12, atol=1e-15)

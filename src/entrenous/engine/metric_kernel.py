@@ -22,7 +22,7 @@ def _total(row):  # type: ignore[no-untyped-def]
 def tile_kernel(code):  # type: ignore[no-untyped-def]
     """The kernel of one surrogate: its code is a constant there, without which the loops would not run in vectors."""
 
-    @njit(cache=True, error_model="numpy")
+    @njit(cache=True, error_model="numpy", nogil=True)
     def fill(tile, top, left, parameter, inner, outer, threshold, squares, labels, sums, losses):  # type: ignore[no-untyped-def]
         """Turns ``-2 x_i^T W x_j`` into the slope by the pair's distance, and adds every slope to both records' sums.
 
