@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import eigh
 
-from entrenous.arrays import AnyArray, Array
+from entrenous.arrays import AnyArray, Array, row_blocks
 from entrenous.engine.sparse_rows import Rows, SparseRows
 
 _SMALLEST_CLASS = 0.01
@@ -30,13 +30,16 @@ class ClassMoments:
     @classmethod
     def of(cls, X: Rows, y: AnyArray) -> ClassMoments:
         """The exact moments of the rows."""
-        by_class = [X[y == code] for code in (0, 1)]
-        return cls(
-            len(X),
-            float(len(by_class[1])),
-            np.array([rows.sum(axis=0) for rows in by_class]),
-            np.array([second_moments(rows) for rows in by_class]),
-        )
+        d = X.shape[1]
+        sums, seconds = np.zeros((2, d)), np.zeros((2, d, d))
+        # By blocks, because the rows of a class are a copy; of a sparse table, whose blocks would cost more, the whole.
+        parts = [(X, y)] if isinstance(X, SparseRows) else ((X[block], y[block]) for block in row_blocks(X))
+        for part, labels in parts:
+            for code in (0, 1):
+                rows = part[labels == code]
+                sums[code] += rows.sum(axis=0)
+                seconds[code] += second_moments(rows)
+        return cls(len(X), float(np.count_nonzero(y == 1)), sums, seconds)
 
     def weighted(self, weights: tuple[float, float, float]) -> Array:
         """One flat vector, isometric up to the weights: the thing that Lemma 8 bounds."""
