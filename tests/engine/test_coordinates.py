@@ -25,7 +25,7 @@ def correlated(n=400, units=(1e-3, 1.0, 1e5, 1.0)):
 @pytest.mark.parametrize("ridge", [0.0, 2.0])
 def test_covariance_and_ridge_become_the_identity(ridge):
     X, _ = correlated()
-    at = whitening(X)(ridge)
+    at = whitening(X, np.zeros(X.shape[1]))(ridge)
     curvature = X.T @ X / len(X) + ridge * np.eye(4)
     np.testing.assert_allclose(at.outwards @ curvature @ at.outwards.T, np.eye(4), atol=1e-8)
 
@@ -34,7 +34,7 @@ def test_covariance_and_ridge_become_the_identity(ridge):
 def test_parameters_come_back_and_gradients_obey_the_chain_rule(most, monkeypatch):
     monkeypatch.setattr(coordinates, "_MOST_CORRELATED", most)
     X, _ = correlated()
-    at = whitening(X)(0.0)
+    at = whitening(X, np.zeros(X.shape[1]))(0.0)
     rng = np.random.default_rng(1)
     v, gradient = rng.normal(size=4), rng.normal(size=4)
     np.testing.assert_allclose(at.of(at.parameter(v)), v, rtol=1e-9)
@@ -44,8 +44,20 @@ def test_parameters_come_back_and_gradients_obey_the_chain_rule(most, monkeypatc
 def test_constant_and_repeated_columns_stay_finite():
     X, _ = correlated()
     X = np.column_stack([X, X[:, 0], np.zeros(len(X))])
-    at = whitening(X)(0.0)
+    at = whitening(X, np.zeros(X.shape[1]))(0.0)
     assert np.abs(at.outwards * np.r_[1e-3, 1.0, 1e5, 1.0, 1e-3, 1.0]).max() < 1e3
+
+
+@pytest.mark.parametrize("most", [500, 0])
+@pytest.mark.parametrize("value", [0.1, 2.3, -123456.7])
+def test_a_constant_feature_has_no_coefficient(value, most, monkeypatch):
+    """Its mean is off by rounding, which is no spread: divided by it, the coefficient would be noise."""
+    monkeypatch.setattr(coordinates, "_MOST_CORRELATED", most)
+    X, y = correlated(n=383)
+    X = np.column_stack([X, np.full(len(X), value)])
+    problem = Problem(LinearDifference(), Logistic(), WholeSpace(), 5)
+    w, _ = minimise(problem, X, y, problem.start(), 1e-8, 1000, current_listener())
+    assert abs(w[4] * value) < 1e-9
 
 
 @pytest.mark.parametrize("most", [500, 0])

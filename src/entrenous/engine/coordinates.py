@@ -37,17 +37,20 @@ class Coordinates:
         return self.inwards * w if self.inwards.ndim == 1 else w @ self.inwards
 
 
-def whitening(centred: Rows) -> Callable[[float], Coordinates]:
+def whitening(centred: Rows, centre: Array) -> Callable[[float], Coordinates]:
     """For a ridge, coordinates that make ``covariance + ridge`` the identity; of many features its diagonal only.
 
-    The features are put on one scale first: eigenvalues of a covariance in mixed units would be rounding.
+    `centre` is what was taken off every row. The features are put on one scale first: eigenvalues of a covariance in
+    mixed units would be rounding.
     """
     spread = (
         centred.std(axis=0)
         if isinstance(centred, SparseRows)
         else np.sqrt(np.einsum("ij,ij->j", centred, centred) / len(centred))
     )
-    scale = np.where(spread > 0.0, spread, 1.0)
+    # A mean of n numbers rounds by up to n units: a constant feature has that much spread, and no scale of its own.
+    rounding = len(centred) * np.finfo(float).eps * np.abs(centre)
+    scale = np.where(spread > rounding, spread, 1.0)
     if centred.shape[1] > _MOST_CORRELATED:
         return lambda ridge: Coordinates(1.0 / scale, scale)
     correlation = second_moments(centred) / len(centred) / np.outer(scale, scale)
