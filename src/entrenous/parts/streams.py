@@ -100,7 +100,7 @@ class Stream:
         return replace(self, steps=max(0, min(self.steps, n - self.unpaired)))
 
     def checked_for(self, n: int) -> Stream:
-        """The stream itself if n records are enough for its steps: the compiled walks trust the indices of its pairs."""
+        """The stream itself if n records are enough for its steps: compiled walks trust the indices of its pairs."""
         if self.order == "arrival" and self.steps + self.unpaired > n:
             raise InputError(
                 f"{self.steps} steps in order of arrival need {self.steps + self.unpaired} records",
