@@ -306,6 +306,24 @@ def test_lemma_5_is_attained_where_the_loss_is_linear(stream):
     assert halved > 1.0, "a halved bound must be caught"
 
 
+def test_a_table_that_is_sorted_again_is_not_adjacent():
+    """The bound is for a record in the same place: sorting moves others too, and a stream of places feels them all."""
+    problem, stream, n = replace(LINEAR, n_features=1), Stream(11, 0.01), 12
+    rng, in_place, sorted_again = np.random.default_rng(0), 0.0, 0.0
+    for seed in range(500):
+        x, y = np.sort(rng.uniform(-1.0, 1.0, n)), rng.integers(2, size=n).astype(float)
+        i, value = int(rng.integers(n)), rng.uniform(-1.0, 1.0)
+        x2, y2 = x.copy(), y.copy()
+        x2[i], y2[i] = value, 1.0 - y[i]
+        order = np.argsort(x2)
+        first, bound = output(problem, stream, x[:, None], y, seed), true_bound(problem, stream, n, seed)
+        in_place = max(in_place, np.linalg.norm(output(problem, stream, x2[:, None], y2, seed) - first) / bound)
+        again = output(problem, stream, x2[order, None], y2[order], seed)
+        sorted_again = max(sorted_again, np.linalg.norm(again - first) / bound)
+    assert in_place <= 1.0 + 1e-9
+    assert sorted_again > 1.0
+
+
 @pytest.mark.parametrize("stream", STREAMS, ids=repr)
 def test_lemma_6_is_caught_when_halved(stream):
     """The hinge on a few records: the best case found reaches more than half of the bound."""
