@@ -227,6 +227,14 @@ def test_the_second_record_is_the_worst_in_order_of_arrival(buffer, average):
             assert nonsmooth * (1 - 1e-12) <= found <= nonsmooth * 1.02 + 1e-15
 
 
+@pytest.mark.parametrize("buffer", [1, 3, 30])
+def test_a_small_rest_of_the_weights_keeps_its_digits(buffer):
+    """Steps that shrink fast leave nearly all of the average to the start."""
+    stream = Stream(20, 0.3, "arrival", buffer, decay=20.0)
+    numbers = stream.pairing(21, 0, 1), 21, stream.step_sizes(), stream.weights()
+    assert smooth_window_exposure(stream) == pytest.approx(slow_bounds(*numbers, 1.0, 1.0)[0], rel=1e-12, abs=0.0)
+
+
 def test_long_windows_are_priced_in_blocks():
     """Beyond one block the sums are those of the whole list."""
     for decay in (0.0, 0.5):
