@@ -55,8 +55,9 @@ def sgd_previous(
 
     ``order="arrival"`` takes the records as they come instead of drawing them, once each: T = n - 1 and
     ``eta = (C/G) T^-1/2`` for any surrogate. It can be fed in chunks, in memory that does not grow with n, and a record
-    meets two others at most, so there is less noise. The paper's rates are for records in random order: a table that is
-    sorted should be shuffled before.
+    meets two others at most, so there is less noise with a smooth surrogate; without smoothness (Lemma 6) there is
+    more, and it does not fall with n. The paper's rates are for records in random order: a table that is sorted should
+    be shuffled before.
 
     >>> import entrenous as en
     >>> en.plan("sgd-previous", n=1000, n_features=5, epsilon=None).pair_gradients
