@@ -136,6 +136,35 @@ def test_chunks_that_cannot_be(folder, words, message):
     assert message in " ".join(fit.output.replace("\n", " ").split())
 
 
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ([], "0 in"),
+        (["1,0"], "1 in"),
+        ([*(f"{k},{k % 2}" for k in range(9)), "9,none"], "among the public classes (0, 1)"),
+        ([*(f"{k},{k % 2}" for k in range(9)), "Anna,1"], "features must be numbers"),
+    ],
+    ids=["empty", "one row", "a late label", "a late text"],
+)
+def test_chunks_of_odd_tables(tmp_path, lines, message):
+    (tmp_path / "table.csv").write_text("\n".join(["a,y", *lines]) + "\n")
+    words = ("--target", "y", "--bounds", "a=0:9", "--algorithm", "sgd-previous", "--chunk-rows", 5)
+    fit = run("fit", tmp_path / "table.csv", *words, "--out", tmp_path / "model")
+    assert fit.exit_code == 2
+    found = " ".join(fit.output.replace("\n", " ").split())
+    assert message in found
+    assert "Anna" not in found
+
+
+@pytest.mark.parametrize("chunks", [(), ("--algorithm", "sgd-previous", "--chunk-rows", 5)], ids=["whole", "chunks"])
+def test_a_table_without_header_is_not_quoted(tmp_path, chunks):
+    (tmp_path / "table.csv").write_text("71.25,1\n64.5,0\n")
+    fit = run("fit", tmp_path / "table.csv", "--target", "y", "--bounds", "a=0:9", *chunks, "--out", tmp_path / "model")
+    assert fit.exit_code == 2
+    assert "header" in fit.output
+    assert "71.25" not in fit.output
+
+
 def test_fit_without_privacy_says_so(folder):
     fit = run(
         "fit",

@@ -65,3 +65,31 @@ def test_what_cannot_be_read_in_chunks(file, tmp_path):
     (tmp_path / "broken.parquet").write_bytes(b"nothing of the kind")
     with pytest.raises(en.InputError, match="readable"):
         en.read_chunks(tmp_path / "broken.parquet", "late")
+
+
+@pytest.mark.parametrize("index", ["shuffled", "named"])
+def test_an_index_is_no_feature(index, tmp_path):
+    """Pandas stores it as a column of the file; a table read as a whole does not have it among its columns."""
+    frame = pd.DataFrame({"a": np.arange(50.0), "b": np.arange(50.0), "late": np.arange(50) % 2})
+    frame = frame.sample(frac=1.0, random_state=0) if index == "shuffled" else frame.set_index("b")
+    frame.to_parquet(tmp_path / "table.parquet")
+    chunks = en.read_chunks(tmp_path / "table.parquet", "late", rows=20)
+    assert list(chunks.columns) == [name for name in frame.columns if name != "late"]
+    np.testing.assert_array_equal(np.concatenate([X for X, _ in chunks]), frame[list(chunks.columns)])
+
+
+def test_a_line_with_too_many_fields_is_refused(tmp_path):
+    lines = ["a,b,late", *(f"{k},0.5,{k % 2}" for k in range(30))]
+    lines[20] = "1,5,0.5,1"
+    (tmp_path / "table.csv").write_text("\n".join(lines))
+    for columns in (["a", "b"], ["a"]):
+        with pytest.raises(en.InputError, match="line 21"):
+            list(en.read_chunks(tmp_path / "table.csv", "late", columns=columns, rows=7))
+
+
+def test_a_first_line_that_may_be_a_record_is_not_repeated(tmp_path):
+    (tmp_path / "table.csv").write_text("Anna,71.25,1\nBert,64.5,0\n")
+    with pytest.raises(en.InputError, match="first line a header") as caught:
+        en.read_chunks(tmp_path / "table.csv", "late")
+    assert "Anna" not in str(caught.value)
+    assert "71.25" not in str(caught.value)

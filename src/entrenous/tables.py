@@ -31,8 +31,8 @@ def read_chunks(
 ) -> TableChunks:
     """A table from a ``.csv`` or ``.parquet`` file, `rows` at a time: pairs of features and label, for `partial_fit`.
 
-    `columns` are the features, all but the target by default; no others are read. Memory does not depend on how long
-    the file is::
+    `columns` are the features, all but the target by default; an index that pandas stored is none. Memory does not
+    depend on how long the file is::
 
         chunks = entrenous.read_chunks("flights.parquet", target="late")
         for X, y in chunks:
@@ -54,25 +54,21 @@ class TableChunks:
         with _readable(self._path):
             if self._parquet:
                 with self._opened() as file:
-                    names, self._n_rows = list(file.schema_arrow.names), int(file.metadata.num_rows)
+                    names, self._n_rows = _columns_in(file.schema_arrow), int(file.metadata.num_rows)
             else:
                 names = list(pandas.read_csv(self._path, nrows=0).columns)
         self.columns: tuple[str, ...] = (
             tuple(name for name in names if name != target) if columns is None else tuple(columns)
         )
-        missing = [name for name in (target, *self.columns) if name not in names]
-        if missing:
-            raise InputError(
-                f"{path} needs the columns {', '.join((*self.columns, target))}",
-                f"no {', '.join(missing)}",
-                f"It has: {', '.join(names)}.",
-            )
+        need_columns(path, (target, *(columns or ())), names)
 
     @property
     def n_rows(self) -> int:
         """How many rows there are: from a parquet file's metadata; a CSV file is read once to count them."""
         if self._n_rows is None:
-            self._n_rows = sum(len(frame) for frame in self._frames([self._target]))
+            with _readable(self._path):
+                counted = _pandas().read_csv(self._path, usecols=[self._target], chunksize=self._rows)
+                self._n_rows = sum(len(frame) for frame in counted)
         return self._n_rows
 
     def __iter__(self) -> Iterator[tuple[pd.DataFrame, pd.Series[Any]]]:
@@ -85,7 +81,8 @@ class TableChunks:
     def _frames(self, names: list[str]) -> Iterator[pd.DataFrame]:
         with _readable(self._path):
             if not self._parquet:
-                yield from _pandas().read_csv(self._path, usecols=names, chunksize=self._rows)
+                # All columns: told which to read, pandas does not see that a line has too many of them.
+                yield from _pandas().read_csv(self._path, chunksize=self._rows)
                 return
             with self._opened() as file:
                 for batch in file.iter_batches(self._rows, columns=names, use_threads=False):
@@ -98,6 +95,17 @@ class TableChunks:
         return ParquetFile(self._path, pre_buffer=False, memory_map=True)
 
 
+def need_columns(path: str | Path, needed: Sequence[str], names: Sequence[Any]) -> None:
+    """An error that lists what columns there are, unless one is a number: then the first line may be a record."""
+    missing = [name for name in needed if name not in names]
+    if not missing:
+        return
+    listed = f"It has: {', '.join(map(str, names))}."
+    if any(map(_is_number, names)):
+        listed = f"It has {len(names)} columns, and numbers among their names. Is the first line a header?"
+    raise InputError(f"{path} needs the columns {', '.join(needed)}", f"no {', '.join(missing)}", listed)
+
+
 def write_table(frame: pd.DataFrame, path: str | Path) -> None:
     """Write a table to a ``.csv`` or ``.parquet`` file."""
     path = Path(path)
@@ -107,6 +115,20 @@ def write_table(frame: pd.DataFrame, path: str | Path) -> None:
         frame.to_csv(path, index=False)
     else:
         raise InputError("a table must be a .csv or .parquet file", str(path), "Choose one of these endings.")
+
+
+def _columns_in(schema: Any) -> list[str]:
+    """The columns of a parquet file, without those that were the index of a data frame."""
+    index = (schema.pandas_metadata or {}).get("index_columns", [])
+    return [name for name in schema.names if name not in index]
+
+
+def _is_number(name: Any) -> bool:
+    try:
+        float(name)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def _kind(path: Path) -> str:

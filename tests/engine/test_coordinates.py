@@ -49,6 +49,18 @@ def test_constant_and_repeated_columns_stay_finite():
 
 
 @pytest.mark.parametrize("most", [500, 0])
+@pytest.mark.parametrize("value", [0.1, 2.3, -123456.7])
+def test_a_constant_feature_has_no_coefficient(value, most, monkeypatch):
+    """Its mean is off by rounding, which is no spread: divided by it, the coefficient would be noise."""
+    monkeypatch.setattr(coordinates, "_MOST_CORRELATED", most)
+    X, y = correlated(n=383)
+    X = np.column_stack([X, np.full(len(X), value)])
+    problem = Problem(LinearDifference(), Logistic(), WholeSpace(), 5)
+    w, _ = minimise(problem, X, y, problem.start(), 1e-8, 1000, current_listener())
+    assert abs(w[4] * value) < 1e-9
+
+
+@pytest.mark.parametrize("most", [500, 0])
 def test_the_minimiser_is_one_whatever_the_coordinates(most, monkeypatch):
     monkeypatch.setattr(coordinates, "_MOST_CORRELATED", most)
     X, y = correlated()

@@ -257,3 +257,16 @@ def test_spauc_aims_at_the_all_pairs_square_loss():
     near = en.AUCClassifier(algorithm="spauc", **ask).fit(X, y).coef_[0]
     exact = en.AUCClassifier(algorithm="moments", **ask | {"radius": None}).fit(X, y).coef_[0]
     assert near @ exact / np.linalg.norm(near) / np.linalg.norm(exact) > 0.99
+
+
+@pytest.mark.parametrize("epsilon", [1.0, None])
+def test_the_number_of_records_stays(epsilon):
+    X, y = records()
+    clf = classifier("sgd-previous", epsilon=epsilon, options={"order": "arrival"}, random_state=None)
+    with pytest.raises(en.InputError, match="5 records"):
+        clf.partial_fit(X[:40], y[:40], classes=(0, 1), n_total=5)
+    clf.partial_fit(X[:40], y[:40], classes=(0, 1), n_total=N)
+    with pytest.raises(en.InputError, match=f"began for {N} records"):
+        clf.partial_fit(X[40:], y[40:], n_total=2 * N)
+    clf.partial_fit(X[40:], y[40:], n_total=N)
+    assert clf.n_iter_ == N - 1

@@ -10,6 +10,7 @@ from contextlib import redirect_stderr, redirect_stdout
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import entrenous as en
 
@@ -141,3 +142,11 @@ def test_a_saved_model_holds_no_row_and_no_seed(tmp_path):
         assert not any(row.tobytes() in content for row in X)
         assert b"987654321" not in content
         assert pickle.loads(pickle.dumps(model)).certificate_ == model.certificate_
+
+
+@pytest.mark.parametrize("table", [np.array, sparse.csr_array])
+def test_complex_cells_are_not_quoted(table):
+    cells = np.array([[71.25 + 1j], [64.5]] * 5)
+    with pytest.raises(en.InputError, match="Complex data not supported") as caught:
+        en.AUCClassifier(1.0, bounds=(0, 100)).fit(table(cells), [0, 1] * 5)
+    assert "71.25" not in str(caught.value)

@@ -227,6 +227,14 @@ def test_the_second_record_is_the_worst_in_order_of_arrival(buffer, average):
             assert nonsmooth * (1 - 1e-12) <= found <= nonsmooth * 1.02 + 1e-15
 
 
+@pytest.mark.parametrize("buffer", [1, 3, 30])
+def test_a_small_rest_of_the_weights_keeps_its_digits(buffer):
+    """Steps that shrink fast leave nearly all of the average to the start."""
+    stream = Stream(20, 0.3, "arrival", buffer, decay=20.0)
+    numbers = stream.pairing(21, 0, 1), 21, stream.step_sizes(), stream.weights()
+    assert smooth_window_exposure(stream) == pytest.approx(slow_bounds(*numbers, 1.0, 1.0)[0], rel=1e-12, abs=0.0)
+
+
 def test_long_windows_are_priced_in_blocks():
     """Beyond one block the sums are those of the whole list."""
     for decay in (0.0, 0.5):
@@ -305,6 +313,24 @@ def test_lemma_5_is_attained_where_the_loss_is_linear(stream):
     assert adversary(LINEAR, stream, rng, true_bound, 150) >= 0.95
     halved = adversary(LINEAR, stream, rng, lambda *a: true_bound(*a) / 2.0, 40)
     assert halved > 1.0, "a halved bound must be caught"
+
+
+def test_a_table_that_is_sorted_again_is_not_adjacent():
+    """The bound is for a record in the same place: sorting moves others too, and a stream of places feels them all."""
+    problem, stream, n = replace(LINEAR, n_features=1), Stream(11, 0.01), 12
+    rng, in_place, sorted_again = np.random.default_rng(0), 0.0, 0.0
+    for seed in range(500):
+        x, y = np.sort(rng.uniform(-1.0, 1.0, n)), rng.integers(2, size=n).astype(float)
+        i, value = int(rng.integers(n)), rng.uniform(-1.0, 1.0)
+        x2, y2 = x.copy(), y.copy()
+        x2[i], y2[i] = value, 1.0 - y[i]
+        order = np.argsort(x2)
+        first, bound = output(problem, stream, x[:, None], y, seed), true_bound(problem, stream, n, seed)
+        in_place = max(in_place, np.linalg.norm(output(problem, stream, x2[:, None], y2, seed) - first) / bound)
+        again = output(problem, stream, x2[order, None], y2[order], seed)
+        sorted_again = max(sorted_again, np.linalg.norm(again - first) / bound)
+    assert in_place <= 1.0 + 1e-9
+    assert sorted_again > 1.0
 
 
 @pytest.mark.parametrize("stream", STREAMS, ids=repr)

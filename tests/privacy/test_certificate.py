@@ -501,3 +501,31 @@ def test_certificates_of_a_regression_verify():
     assert certificate.public["target_bounds"] == [0.0, 50.0]
     assert PrivacyCertificate.from_json(certificate.to_json()) == certificate
     assert f"1 of {N} records" in str(certificate)
+
+
+@pytest.mark.parametrize(
+    "bent",
+    [
+        {"steps": 5000},
+        {"steps": 5000, "keep": "reservoir", "buffer": 2},
+        {"steps": 5000, "keep": "reservoir without replacement", "buffer": 2},
+        {"steps": 5000, "buffer": None},
+        {"buffer": 0},
+        {"buffer": 10**30},
+        {"decay": -1.0},
+    ],
+    ids=str,
+)
+def test_a_stream_cannot_be_bent(bent):
+    """Also not into indices beyond the records: compiled loops would write past their arrays."""
+    options = {"order": "arrival"}
+    content = json.loads(
+        entrenous.plan("sgd-previous", n=40, n_features=2, epsilon=1.0, options=options).certificate().to_json()
+    )
+    # Noise for a sensitivity that nothing exceeds, so that only the stream can be at fault.
+    for name in ("l2_sensitivity", "sigma"):
+        content["mechanisms"][0][name] *= 1e6
+    PrivacyCertificate.from_dict(content).verify()
+    content["public"]["stream"] |= bent
+    with pytest.raises(PrivacyError, match="Lemma"):
+        PrivacyCertificate.from_dict(content).verify()

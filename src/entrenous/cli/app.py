@@ -86,7 +86,7 @@ def fit(
         typer.Option(
             min=1,
             help="Read so many rows at a time, in memory that does not depend on the table's length, in the table's "
-            "order. For algorithms that take records as they come, such as sgd-previous.",
+            "order: shuffle a sorted one before. For algorithms that take records as they come, such as sgd-previous.",
         ),
     ] = None,
     out: Annotated[Path, typer.Option(help="The model; its certificate goes beside it.")] = Path("model.entrenous"),
@@ -124,7 +124,8 @@ def fit(
                 estimator.set_params(options=options_for_chunks(algorithm))
                 n_total, chunks = chunks_of(table, target, names_from(drop), chunk_rows)
                 for X, y in chunks:
-                    estimator.set_params(classes=label_values(names_from(classes), y))
+                    if estimator.classes is None:
+                        estimator.set_params(classes=label_values(names_from(classes), y))
                     estimator.partial_fit(X, y, n_total=n_total)
         save(estimator, out)
         typer.echo(f"model        {out}")

@@ -112,6 +112,8 @@ def chunks_of(
     if missing:
         raise InputError(f"{path} needs the columns {', '.join(drop)}", f"no {', '.join(missing)}", "Check --drop.")
     chunks = read_chunks(path, target, columns=[name for name in whole.columns if name not in drop], rows=rows)
+    if chunks.n_rows < 2:
+        raise InputError("a fit needs two rows at least", f"{chunks.n_rows} in {path}", "Check the file.")
 
     def checked() -> Iterator[tuple[pd.DataFrame, pd.Series[Any]]]:
         for features, label in chunks:
@@ -145,13 +147,9 @@ def _need_numbers(features: pd.DataFrame) -> None:
 
 def columns_of(frame: pd.DataFrame, names: Sequence[str], path: Path) -> pd.DataFrame:
     """These columns of a table; an error that lists what is there."""
-    missing = [name for name in names if name not in frame.columns]
-    if missing:
-        raise InputError(
-            f"{path} needs the columns {', '.join(map(str, names))}",
-            f"no {', '.join(map(str, missing))}",
-            f"It has: {', '.join(map(str, frame.columns))}.",
-        )
+    from entrenous.tables import need_columns
+
+    need_columns(path, names, list(frame.columns))
     return frame[list(names)]
 
 

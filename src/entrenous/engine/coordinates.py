@@ -16,9 +16,6 @@ _MOST_CORRELATED = 500
 _LEAST = 1e-10
 """Directions with less than this share of a feature's variance are rounding, and are left as they are."""
 
-_ROUNDING = 1e-12
-"""A spread of less than this beside the mean is what centring a constant leaves."""
-
 
 @dataclass(frozen=True)
 class Coordinates:
@@ -40,21 +37,21 @@ class Coordinates:
         return self.inwards * w if self.inwards.ndim == 1 else w @ self.inwards
 
 
-def whitening(centred: Rows, mean: Array) -> Callable[[float], Coordinates]:
+def whitening(centred: Rows, centre: Array) -> Callable[[float], Coordinates]:
     """For a ridge, coordinates that make ``covariance + ridge`` the identity; of many features its diagonal only.
 
-    `mean` is what was taken off the rows: a spread far below it is rounding.
-
-    The features are put on one scale first: eigenvalues of a covariance in mixed units would be rounding.
+    `centre` is what was taken off every row. The features are put on one scale first: eigenvalues of a covariance in
+    mixed units would be rounding.
     """
     spread = (
         centred.std(axis=0)
         if isinstance(centred, SparseRows)
         else np.sqrt(np.einsum("ij,ij->j", centred, centred) / len(centred))
     )
-    varies = spread > _ROUNDING * np.abs(mean)
+    # A mean of n numbers rounds by up to n units: a constant feature has that much spread, and no scale of its own.
+    varies = spread > len(centred) * np.finfo(float).eps * np.abs(centre)
     scale = np.where(varies, spread, 1.0)
-    # A feature that never varies says nothing: its coefficient stays 0, whatever rounding pulls at it.
+    # It says nothing, so its coefficient stays 0, whatever rounding pulls at it.
     outwards = np.where(varies, 1.0 / scale, 0.0)
     if centred.shape[1] > _MOST_CORRELATED:
         return lambda ridge: Coordinates(outwards, scale)

@@ -39,15 +39,15 @@ def minimise(
     is found by root search. Matrices, and balls that a surrogate without convexity leaves, go by projected gradients.
     """
     problem = replace(problem, surrogate=differentiable(problem.surrogate))
-    mean = X.mean(axis=0)
-    centred = X - mean
+    centre = X.mean(axis=0)
+    centred = X - centre
 
     def over_all_pairs(w: Array) -> tuple[float, Array]:
         return all_pairs_objective(problem, w, centred, y)
 
     if problem.task == "metric":
         return projected_minimum(problem, over_all_pairs, start, tolerance, max_iter, progress)
-    coordinates_for = whitening(centred, mean)
+    coordinates_for = whitening(centred, centre)
     iterations = 0
     best = start
 

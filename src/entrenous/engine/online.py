@@ -45,9 +45,14 @@ class OnlineRun:
         self.seen = 0
 
     @property
+    def planned(self) -> int:
+        """How many records the plan is for."""
+        return self._plan.n
+
+    @property
     def is_over(self) -> bool:
         """Whether every record the plan is for has come."""
-        return self.seen == self._plan.n
+        return self.seen == self.planned
 
     def feed(self, X: Any, y: Any) -> Fitted | None:
         """More records; what may be released after them, ``None`` if the plan's noise does not pay for it yet."""

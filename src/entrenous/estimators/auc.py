@@ -182,7 +182,7 @@ class AUCClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
         X, y = self._checked(X, y, reset=first)
         declared = self._declared_classes(classes)
         labels = [y] if len(declared) == 2 else self._against_the_rest(y, declared)
-        fits = self._feed(X, labels, lambda: self._begin(declared, n_total))
+        fits = self._feed(X, labels, n_total, lambda: self._begin(declared, n_total))
         self.classes_ = np.asarray(declared)
         if fits is not None:
             self._take(fits, declared)

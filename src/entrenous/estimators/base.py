@@ -99,12 +99,21 @@ class PairwiseEstimator(ShowsPrivacy):
         return [replace(made, warnings=(*made.warnings, leak)) for made in plans]
 
     def _feed(
-        self, X: Array, labels: Sequence[AnyArray], begin: Callable[[], Sequence[OnlineRun]]
+        self, X: Array, labels: Sequence[AnyArray], n_total: int | None, begin: Callable[[], Sequence[OnlineRun]]
     ) -> list[Fitted] | None:
         """The next rows of an online fit, with the labels of each of its runs; what it releases after them, if any."""
-        if getattr(self, "_online", None) is None:
+        online = getattr(self, "_online", None)
+        if online is None or not online[0].seen:
+            # Also after a beginning whose rows were refused: nothing has been spent on it.
             self._online = tuple(begin())
         assert self._online is not None
+        planned = self._online[0].planned
+        if n_total is not None and planned not in (n_total, OPEN_END):
+            raise InputError(
+                f"this fit began for {planned} records, and its steps and noise with it",
+                f"n_total={n_total}",
+                "Leave n_total as it was, or start a new estimator: that spends a new budget.",
+            )
         # The rows are the same for all runs, so if one refuses them it is the first, and nothing is lost.
         fits = [run.feed(X, y) for run, y in zip(self._online, labels, strict=True)]
         released = [fitted for fitted in fits if fitted is not None]

@@ -199,7 +199,7 @@ class MahalanobisLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Publ
             made = self._open_plan(n_total, fresh_index_seed(self.random_state), arguments)
             return [OnlineRun(made, self.random_state)]
 
-        fits = self._feed(X, [y], begin)
+        fits = self._feed(X, [y], n_total, begin)
         self.classes_ = np.asarray(declared)
         if fits is not None:
             self._take(fits[0])

@@ -11,10 +11,12 @@ from entrenous.errors import InputError
 
 
 def validated(estimator: Any, **arrays_and_checks: Any) -> Any:
-    """``validate_data`` on numbers; its message about text quotes a cell, and cells are private."""
+    """``validate_data`` on numbers; its messages about text and complex numbers quote cells, and cells are private."""
     try:
         return validate_data(estimator, dtype=np.float64, **arrays_and_checks)
     except ValueError as error:
+        if "Complex data" in str(error):
+            raise InputError("Complex data not supported", "complex numbers", "Take their parts as features.") from None
         if "could not convert string" not in str(error):
             raise
         raise InputError("features must be numbers", "text in the table", "Encode or drop these columns.") from None

@@ -68,7 +68,11 @@ class Stream:
         words = all(getattr(self, name) in allowed for name, allowed in _WORDS.items())
         whole = all(
             isinstance(number, int) and not isinstance(number, bool) and number >= least
-            for number, least in ((self.steps, 0 if self.warmup else 1), (self.buffer or 1, 1), (self.warmup, 0))
+            for number, least in (
+                (self.steps, 0 if self.warmup else 1),
+                (1 if self.buffer is None else self.buffer, 1),
+                (self.warmup, 0),
+            )
         )
         sizes = 0.0 < self.step_size < math.inf and 0.0 <= self.decay < math.inf
         if self.keep != "latest":
@@ -94,6 +98,16 @@ class Stream:
     def up_to(self, n: int) -> Stream:
         """The same stream over the first n records in order of arrival."""
         return replace(self, steps=max(0, min(self.steps, n - self.unpaired)))
+
+    def checked_for(self, n: int) -> Stream:
+        """The stream itself if n records are enough for its steps: compiled walks trust the indices of its pairs."""
+        if self.order == "arrival" and self.steps + self.unpaired > n:
+            raise InputError(
+                f"{self.steps} steps in order of arrival need {self.steps + self.unpaired} records",
+                f"n = {n}",
+                "Take fewer steps.",
+            )
+        return self
 
     @property
     def unpaired(self) -> int:

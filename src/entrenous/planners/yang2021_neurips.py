@@ -53,10 +53,10 @@ def sgd_previous(
     algorithm is not private; with a budget, noise on the average makes it so (Lemma 5 or 6). Cost: T pair gradients
     per place in the buffer.
 
-    ``order="arrival"`` takes the records as they come instead of drawing them, once each: T = n - 1 and
-    ``eta = (C/G) T^-1/2`` for any surrogate. It can be fed in chunks, in memory that does not grow with n, and a record
-    meets two others at most, so there is less noise. The paper's rates are for records in random order: a table that is
-    sorted should be shuffled before.
+    ``order="arrival"`` takes the records as they come instead of drawing them, once each, so T = n - 1. It can be fed
+    in chunks, in memory that does not grow with n, and a record meets two others at most, so there is less noise with a
+    smooth surrogate; without smoothness (Lemma 6) there is more. The paper's rates are for records in random order: a
+    table that is sorted should be shuffled before.
 
     >>> import entrenous as en
     >>> en.plan("sgd-previous", n=1000, n_features=5, epsilon=None).pair_gradients
@@ -66,11 +66,10 @@ def sgd_previous(
         raise InputError('order must be "with-replacement" or "arrival"', repr(order), "The first is the paper's.")
     smooth = math.isfinite(problem.pair_smoothness)
     if order == "arrival":
-        # No record comes twice, so Theorem 1 has no reason for shorter steps without smoothness.
-        steps, power = min(n - 1, steps_from(max_iter, n - 1)), -0.5
+        steps = min(n - 1, steps_from(max_iter, n - 1))
     else:
-        steps, power = steps_from(max_iter, n if smooth else min(n**2, MOST_STEPS)), -0.5 if smooth else -0.75
-    natural = problem.domain.radius / problem.lipschitz * steps**power
+        steps = steps_from(max_iter, n if smooth else min(n**2, MOST_STEPS))
+    natural = problem.domain.radius / problem.lipschitz * steps ** (-0.5 if smooth else -0.75)
     size = step_from(step_size, min(natural, largest_step(problem)))
     stream = Stream(steps, size, "arrival" if order == "arrival" else "with-replacement", _buffer(buffer))
     return streaming_plan("sgd-previous", CITATION, problem, budget, n, stream, index_seed)

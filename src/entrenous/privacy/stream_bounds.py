@@ -29,6 +29,7 @@ def stream_sensitivity(stream: Stream, problem: Problem, n: int, seed: int, phas
     stream that releases every iterate is priced by Lemma 10 alone, in units of ``t w_t``. Cached: planning, running and
     verifying ask the same question.
     """
+    stream = stream.checked_for(n)
     share = problem.order_share
     across = share * pair_gradient_sensitivity(problem, same_iterate=False)
     same = share * pair_gradient_sensitivity(problem, same_iterate=True)

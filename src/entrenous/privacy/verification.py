@@ -250,7 +250,7 @@ def _recomputed(
     try:
         n, public = _on_its_records(certificate, mechanism)
         true = recompute(problem, n, public)
-    except (LookupError, TypeError, ValueError) as error:
+    except (LookupError, TypeError, ValueError, ArithmeticError) as error:
         raise PrivacyError(
             f"{mechanism.lemma} needs its public numbers in the certificate", str(error), "Do not rely on it."
         ) from error

@@ -25,9 +25,9 @@ def smooth_window_exposure(stream: Stream) -> float:
     """``sum_t eta_t f_t A_t`` of the second record: Lemma 5 without its D_pair."""
     shares = _shares(stream)
     touched = len(shares)
-    before = np.cumsum(stream.weights(0, touched - 1))
-    # All weights sum to 1, so what comes from step t on is what did not come before it.
-    remaining = np.maximum(0.0, 1.0 - before)
+    # Summed from the end: 1 less what came before would lose the digits of a small rest.
+    later = math.fsum(float(stream.weights(*ends).sum()) for ends in stream.blocks(touched + 1))
+    remaining = later + np.cumsum(stream.weights(1, touched)[::-1])[::-1]
     return float(np.sum(stream.step_sizes(1, touched) * shares * remaining))
 
 
