@@ -93,3 +93,10 @@ def test_a_first_line_that_may_be_a_record_is_not_repeated(tmp_path):
         en.read_chunks(tmp_path / "table.csv", "late")
     assert "Anna" not in str(caught.value)
     assert "71.25" not in str(caught.value)
+
+
+def test_the_target_is_no_feature(tmp_path):
+    path = tmp_path / "table.csv"
+    path.write_text("a,y\n1,0\n2,1\n")
+    with pytest.raises(InputError, match="target cannot be a feature"):
+        read_chunks(path, "y", columns=["a", "y"])

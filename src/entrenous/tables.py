@@ -61,6 +61,10 @@ class TableChunks:
             tuple(name for name in names if name != target) if columns is None else tuple(columns)
         )
         need_columns(path, (target, *(columns or ())), names)
+        if target in self.columns:
+            raise InputError(
+                "the target cannot be a feature", f"{target!r} among the columns", "Leave it out of columns."
+            )
 
     @property
     def n_rows(self) -> int:
