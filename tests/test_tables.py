@@ -98,5 +98,5 @@ def test_a_first_line_that_may_be_a_record_is_not_repeated(tmp_path):
 def test_the_target_is_no_feature(tmp_path):
     path = tmp_path / "table.csv"
     path.write_text("a,y\n1,0\n2,1\n")
-    with pytest.raises(InputError, match="target cannot be a feature"):
-        read_chunks(path, "y", columns=["a", "y"])
+    with pytest.raises(en.InputError, match="target cannot be a feature"):
+        en.read_chunks(path, "y", columns=["a", "y"])
