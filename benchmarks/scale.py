@@ -227,7 +227,7 @@ def main() -> None:
         shown = Table(title, *names)
         for fit, row in results[kind].items():
             shown.add_row(fit, *(str(row.get(name, "")) for name in names))
-        Console().print(shown)
+        Console(width=160).print(shown)
     RESULT.parent.mkdir(exist_ok=True)
     content = {"library": f"entrenous {en.__version__}", "results": results}
     RESULT.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")

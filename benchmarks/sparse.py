@@ -137,7 +137,7 @@ def main() -> None:
             f"{row['difference']:.1e}" if "difference" in row else "-",
             " / ".join("-" if peak is None else f"{peak / 1e6:.0f}" for peak in peaks),
         )
-    Console().print(table)
+    Console(width=160).print(table)
     RESULT.parent.mkdir(exist_ok=True)
     content = {"library": f"entrenous {en.__version__}", "repeats": REPEATS, "results": results}
     RESULT.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
