@@ -5,6 +5,7 @@ import os
 
 import numpy as np
 import pytest
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
 from scipy.stats import norm
 
@@ -214,3 +215,15 @@ def test_every_column_has_its_own_range(source):
     assert values.shape == (4000, 3)
     assert values.min(axis=0).tolist() == [0, 0, 0]
     assert values.max(axis=0).tolist() == [4, 1, 0]
+
+
+def test_a_machine_without_the_cipher_takes_all_words_from_the_operating_system(monkeypatch, spy):
+    """As where only approved ciphers are allowed; there the cipher itself raises this error."""
+
+    def refused(*arguments, **keywords):
+        raise UnsupportedAlgorithm("not on this machine")
+
+    monkeypatch.setattr(algorithms, "ChaCha20", refused)
+    values = noise_from(None).normal(5000)
+    assert spy.taken >= 8 * 5000
+    assert len(np.unique(values)) == 5000

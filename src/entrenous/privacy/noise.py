@@ -88,18 +88,27 @@ def secret_words(size: int) -> Words:
     same cipher in this process; a key costs more than a few words. The key serves one call and is forgotten.
     """
     if size < _WORTH_A_KEY:
-        return np.frombuffer(os.urandom(8 * size), dtype=np.uint64).copy()
+        return _from_the_system(size)
     # Imported here: most fits draw a few hundred values.
+    from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
 
+    try:
+        key_stream = Cipher(algorithms.ChaCha20(os.urandom(32), nonce=bytes(16)), mode=None).encryptor()
+    except UnsupportedAlgorithm:
+        # A machine that is locked to a list of approved ciphers: slower, and no less secure.
+        return _from_the_system(size)
     words = np.empty(size, dtype=np.uint64)
     target = words.data.cast("B")
-    key_stream = Cipher(algorithms.ChaCha20(os.urandom(32), nonce=bytes(16)), mode=None).encryptor()
     zeros = bytes(8 * _IN_CACHE)
     for start in range(0, 8 * size, 8 * _IN_CACHE):
         part = target[start : start + 8 * _IN_CACHE]
         key_stream.update_into(memoryview(zeros)[: len(part)], part)
     return words
+
+
+def _from_the_system(size: int) -> Words:
+    return np.frombuffer(os.urandom(8 * size), dtype=np.uint64).copy()
 
 
 class SeededNoise(NoiseSource):
