@@ -17,7 +17,7 @@ from entrenous.privacy.mechanisms import Mechanism
 from entrenous.privacy.noise import NoiseSource
 
 BLOCK = 1 << 15
-"""Noise values drawn at once: many for the compiled loop, few enough to stay in a cache (512 kB)."""
+"""Noise values drawn at once: many for the compiled loop, few enough to stay in a cache (256 kB)."""
 
 
 @dataclass(frozen=True)

@@ -128,7 +128,7 @@ def sampled_matrix_steps(
     radius: float,
     nuclear: bool,
 ) -> None:
-    """`sampled_steps` for a metric: every pair of the sample pays, times `weight`; `noise` holds one matrix a step."""
+    """`sampled_kernel` for a metric: every pair of the sample pays, times `weight`; `noise` holds one matrix a step."""
     code, parameter, inner, outer = surrogate
     size = draws.shape[1]
     d = rows.shape[1]
