@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 from figures import FEATURES, Figure, best_times, ranking
@@ -95,18 +96,20 @@ def noisy_steps() -> Iterator[Figure]:
 def stream_prices() -> Iterator[Figure]:
     """The sensitivity of the pairs that were drawn, against the steps on them."""
     n = 100_000
-    pairing = with_previous(with_replacement(0, 1, n, n), 1)
-    eta, weights = np.full(n - 1, 0.05), np.full(n, 1.0 / n)
-    for surrogate, lemma, price in (
-        (Logistic(), "Lemma 5", lambda: smooth_exposure(pairing, n, eta, weights)),
-        (Hinge(), "Lemma 6", lambda: nonsmooth_exposure(pairing, n, eta, weights, 2.0, 2.0)),
+    for lemma, surrogate, passes, buffer, goal in (
+        (5, Logistic(), 1, 1, 0.15),
+        (6, Hinge(), 1, 1, 0.15),
+        (6, Hinge(), 1, 4, 0.15),
+        (6, Hinge(), 10, 1, None),
     ):
         problem, _, X, y = ranking(surrogate, n)
         X /= np.linalg.norm(X, axis=1, keepdims=True)
-
-        def steps(problem: Problem = problem, X: Array = X, y: AnyArray = y) -> object:
-            return run_stream(problem, X, y, pairing, eta, weights, np.zeros(FEATURES))
-
+        drawn = with_previous(with_replacement(0, 1, n, passes * n), buffer)
+        eta, weights = np.full(drawn.steps, 0.05), np.full(drawn.steps + 1, 1.0 / (drawn.steps + 1))
+        listed = drawn, n, eta, weights
+        price = partial(smooth_exposure, *listed) if lemma == 5 else partial(nonsmooth_exposure, *listed, 2.0, 2.0)
+        steps = partial(run_stream, problem, X, y, drawn, eta, weights, np.zeros(FEATURES))
         taken, against = best_times(price, steps)
-        case = f"{lemma} for the drawn pairs ({1e9 * taken / n:.2g} ns a step)"
-        yield Figure(case, taken / against, f"time of the {surrogate.name}'s steps", 0.15, False, taken, against)
+        stream = f"{passes} pass{'es' * (passes > 1)}, {buffer} partner{'s' * (buffer > 1)}"
+        case = f"Lemma {lemma} for the drawn pairs, {stream} ({1e9 * taken / drawn.steps:.2g} ns a step)"
+        yield Figure(case, taken / against, f"time of the {surrogate.name}'s steps", goal, False, taken, against)

@@ -18,6 +18,7 @@ from entrenous.parts.problem import Problem
 from entrenous.parts.scores import ErrorDifference, LinearDifference, Mahalanobis
 from entrenous.parts.streams import Stream
 from entrenous.parts.surrogates import Hinge, Logistic, QNormLoss, SmoothedHinge, Square
+from entrenous.privacy import worst_record
 from entrenous.privacy.realised_path import Contraction, contracting_exposure, nonsmooth_exposure, smooth_exposure
 from entrenous.privacy.sensitivity import smooth_stream_sensitivity
 from entrenous.privacy.stream_bounds import stream_sensitivity
@@ -211,6 +212,46 @@ def test_the_fast_recursion_is_the_slow_one(buffer):
         fast = nonsmooth_exposure(pairing, n, eta, weights, drift, jump)
         # Averages over stretches without a touch are bounded by concavity: never below, hardly above.
         assert nonsmooth * (1 - 1e-12) <= fast <= nonsmooth * 1.1
+
+
+def touched_records(pairing):
+    """In order of their first touch."""
+    found = {}
+    for here, low, high in zip(pairing.current, pairing.low, pairing.high, strict=True):
+        found |= {int(i): None for other in pairing.stream[low:high] if other != here for i in (here, other)}
+    return list(found)
+
+
+def followed(records, pairing, n, eta, weights, drift, jump):
+    """Lemma 6 for these records, none of them left out."""
+    places = np.zeros(n, np.uint32)
+    places[records] = np.arange(1, len(records) + 1)
+    single = bool((pairing.high - pairing.low == 1).all())
+    unsigned = [indices.view(np.uint64) for indices in pairing]
+    _, _, follow = worst_record._walks(single)
+    return follow(*unsigned, places, len(records), eta, weights[1:], drift, jump)
+
+
+@pytest.mark.parametrize("buffer", [1, 3, "pairs"])
+@pytest.mark.parametrize("steps", ["constant", "shrinking", "growing", "any"])
+def test_only_records_that_cannot_be_the_worst_are_left_out(buffer, steps):
+    """Among many streams, some have their worst record late: often touched, by long steps, or where drift is small."""
+    rng = np.random.default_rng(17)
+    late = 0
+    for trial in range(200):
+        n, T = int(rng.integers(2, 60)), int(rng.integers(1, 200))
+        favoured = (rng.random(T + 1) < rng.choice([0.0, 0.1, 0.5])) & (np.arange(T + 1) > rng.random() * T)
+        draw = rng.integers(n, size=(2, T + 1))
+        draw[0][favoured] = n - 1
+        pairing = random_pairs(*draw[:, :-1]) if buffer == "pairs" else with_previous(draw[0], buffer)
+        at = np.arange(1, T + 1)
+        eta = {"constant": at**0.0, "shrinking": at**-0.7, "growing": at**0.5, "any": rng.exponential(size=T)}[steps]
+        weights = np.eye(T + 1)[T] if trial % 3 == 0 else rng.dirichlet(np.full(T + 1, rng.choice([0.1, 1.0, 10.0])))
+        numbers = pairing, n, eta, weights, *10.0 ** rng.uniform(-1.5, 1.5, 2)
+        records, found = touched_records(pairing), nonsmooth_exposure(*numbers)
+        assert found == pytest.approx(followed(records, *numbers), rel=1e-9, abs=0.0)
+        late += found > 1.01 * followed(records[:2], *numbers)
+    assert late > 10, "the worst record must not always be one of the first"
 
 
 @pytest.mark.parametrize("buffer", [1, 2, 3, 7])

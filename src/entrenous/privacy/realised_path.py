@@ -15,10 +15,7 @@ from numba import njit
 
 from entrenous.arrays import Array
 from entrenous.parts.pairing import Pairing
-from entrenous.prefetch import hint_row
-
-_AHEAD = 8
-"""Steps between asking for a record's state and reading it."""
+from entrenous.privacy.worst_record import largest_recursion
 
 
 def smooth_exposure(pairing: Pairing, n: int, step_sizes: Array, weights: Array) -> float:
@@ -44,8 +41,7 @@ def nonsmooth_exposure(pairing: Pairing, n: int, step_sizes: Array, weights: Arr
     if _sees_all_before(pairing) and pairing.steps == len(pairing.stream) - 1:
         # Every record is touched at every step after its first turn: listing the touches would take T^2 memory.
         return float(_largest_recursion_all_before(pairing.stream, n, step_sizes, weights, drift, jump))
-    # Made by NumPy, which asks for large pages where the array is large.
-    return float(_largest_recursion(*pairing, np.zeros((n, 8)), step_sizes, weights, drift, jump))
+    return largest_recursion(pairing, n, step_sizes, weights, drift, jump)
 
 
 @dataclass(frozen=True)
@@ -149,81 +145,6 @@ def _touches(current, stream, low, high, n):  # type: ignore[no-untyped-def]
                     if fill == 1:
                         shares[place[record] - 1] += part
     return starts, steps, shares
-
-
-@njit(cache=True, error_model="numpy")
-def _largest_recursion(current, stream, low, high, state, eta, weights, drift, jump):  # type: ignore[no-untyped-def]
-    # State of a record: r before the last step that touched it, the output before it, the step, the share f there, its
-    # eta, and the three sums below. All that a touch needs is in one place of memory; a step may touch a record several
-    # times, so a touch counts only when a later step comes to the record.
-    total_steps = len(current)
-    mass, moment, energy = weights[0], 0.0, 0.0  # of the weights, of weights times energy, of eta^2: steps so far
-    for t in range(1, total_steps + 1):
-        if t + _AHEAD <= total_steps:
-            hint_row(state, current[t + _AHEAD - 1])  # type: ignore[call-arg]
-        here, first, end, step = current[t - 1], low[t - 1], high[t - 1], eta[t - 1]
-        part, own, risen = 1.0 / (end - first), 0.0, energy + step * step
-        for p in range(first, end + 1):  # the partners, then the record itself
-            i, share = (stream[p], part) if p < end else (here, own)
-            if (p < end and i == here) or (p == end and own == 0.0):
-                continue
-            own += share
-            if state[i, 2] == t:
-                state[i, 3] += share
-                continue
-            if state[i, 2] > 0.0:
-                # What happened from the last touch to the step before this one.
-                r, paid = _since_touched(
-                    state[i, 0],
-                    min(1.0, state[i, 3]),
-                    state[i, 4],
-                    mass - state[i, 5],
-                    moment - state[i, 6],
-                    state[i, 7],
-                    energy,
-                    drift,
-                    jump,
-                )
-                state[i, 0] = r
-                state[i, 1] += paid
-            state[i, 2], state[i, 3], state[i, 4] = t, share, step
-            state[i, 5], state[i, 6], state[i, 7] = mass, moment, risen
-        energy = risen
-        mass += weights[t]
-        moment += weights[t] * energy
-    worst = 0.0
-    for i in range(len(state)):
-        if state[i, 2] > 0.0:
-            _, paid = _since_touched(
-                state[i, 0],
-                min(1.0, state[i, 3]),
-                state[i, 4],
-                mass - state[i, 5],
-                moment - state[i, 6],
-                state[i, 7],
-                energy,
-                drift,
-                jump,
-            )
-            worst = max(worst, state[i, 1] + paid)
-    return worst
-
-
-# It takes numbers only: a compiled call that hands over arrays costs ten times what this does.
-@njit(cache=True, error_model="numpy")
-def _since_touched(r, f, step, mass, moment, before, energy, drift, jump):  # type: ignore[no-untyped-def]
-    """R after the step that touched the record with share f and the untouched steps behind it; what they all pay.
-
-    Untouched, r^2 grows by ``drift^2 eta^2`` a step, and the root's average is below the root of the average, here
-    written without a division: ``mass sqrt(r^2 + drift^2 (moment / mass - before))``.
-    """
-    if f < 1.0:
-        r = math.sqrt(r * r + (step * (1.0 - f) * drift) ** 2)
-    r += step * f * jump
-    if energy == before:
-        return r, mass * r  # touched again at the very next step
-    paid = math.sqrt(mass * (mass * r * r + drift * drift * max(moment - mass * before, 0.0)))
-    return math.sqrt(r * r + drift * drift * (energy - before)), paid
 
 
 @njit(cache=True, error_model="numpy")
