@@ -7,7 +7,7 @@ import numpy as np
 from entrenous.parts.parameter_domains import FrobeniusPSD, L2Ball, NuclearPSD
 from entrenous.parts.problem import Problem
 from entrenous.parts.scores import SCORES, ErrorDifference, LinearDifference, Mahalanobis
-from entrenous.parts.surrogates import SURROGATES, QNormHinge, QNormLoss, Reparametrised, SmoothedHinge, Welsch
+from entrenous.parts.surrogates import SURROGATES, QNormHinge, QNormLoss, Reparametrised, Sigmoid, SmoothedHinge, Welsch
 
 NAMED_SURROGATES = [
     *(kind() for kind in SURROGATES.values()),
@@ -19,6 +19,8 @@ NAMED_SURROGATES = [
     QNormLoss(q=2.0),
     Welsch(bandwidth=0.3),
     Welsch(bandwidth=2.5),
+    Sigmoid(width=0.2),
+    Sigmoid(width=3.0),
 ]
 """Every registered surrogate with its own settings, and some more: the ones that have a text."""
 

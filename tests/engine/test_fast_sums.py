@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from entrenous.engine.all_pairs import all_pairs_gradient, all_pairs_objective
-from entrenous.engine.fast_sums import fast_sums, has_fast_sum, logistic_sums, welsch_sums
+from entrenous.engine.fast_sums import fast_sums, has_fast_sum, ranking_sums, welsch_sums
 from entrenous.engine.fast_sums_kernel import occupied
 from entrenous.parts.parameter_domains import L2Ball
 from entrenous.parts.problem import Problem
 from entrenous.parts.scores import ErrorDifference, LinearDifference
-from entrenous.parts.surrogates import Hinge, Logistic, Reparametrised, Welsch
+from entrenous.parts.surrogates import Hinge, Logistic, Reparametrised, Sigmoid, Welsch
 
 RELATIVE = 1e-11
 SCALINGS = [(1.0, 1.0), (2.0, 2.0), (0.5, 3.0), (0.3, 0.7), (1.9, 1.0), (-1.3, 1.0), (1e-4, 1.0)]
@@ -46,11 +46,14 @@ def _labels(n: int):
     return labels
 
 
-def _logistic_definition(scores, y, inner, outer):
+def _ranking_definition(kernel, scores, y, inner, outer):
     margins = np.subtract.outer(scores[y == 1], scores[y == 0]).astype(np.longdouble) * np.longdouble(inner)
     decay = np.exp(-np.abs(margins))
-    values = np.log1p(decay) + np.maximum(0.0, -margins)
-    slopes = -np.where(margins > 0.0, decay, 1.0) / (1.0 + decay)
+    wrong = np.where(margins > 0.0, decay, 1.0) / (1.0 + decay)
+    if kernel == "logistic":
+        values, slopes = np.log1p(decay) + np.maximum(0.0, -margins), -wrong
+    else:
+        values, slopes = wrong, -decay / (1.0 + decay) ** 2
     gradient = np.zeros(len(scores), dtype=np.longdouble)
     gradient[y == 1] = slopes.sum(axis=1)
     gradient[y == 0] = -slopes.sum(axis=0)
@@ -63,42 +66,49 @@ def _welsch_definition(scores, inner, outer):
     return -outer * np.expm1(-square).sum(), 2.0 * outer * inner * (margins * np.exp(-square)).sum(axis=1)
 
 
+over_kernels = pytest.mark.parametrize("kernel", ["logistic", "sigmoid"])
+
+
+@over_kernels
 @pytest.mark.parametrize(("inner", "outer"), SCALINGS)
 @pytest.mark.parametrize("kind", SCORES)
-def test_logistic(kind, inner, outer):
+def test_ranking(kind, inner, outer, kernel):
     scores = SCORES[kind]
     y = _labels(len(scores))
-    loss, gradient = logistic_sums(scores, y == 1, y == 0, inner, outer, always=True)
-    expected_loss, expected = _logistic_definition(scores, y, inner, outer)
+    loss, gradient = ranking_sums(kernel, scores, y == 1, y == 0, inner, outer, always=True)
+    expected_loss, expected = _ranking_definition(kernel, scores, y, inner, outer)
     assert loss == pytest.approx(float(expected_loss), rel=RELATIVE)
     # Every weight is relatively exact, the smallest too, until it is so small that a double loses digits.
     np.testing.assert_allclose(gradient, expected.astype(float), rtol=RELATIVE, atol=1e-290)
 
 
+@over_kernels
 @pytest.mark.parametrize("gap", [5.0, 20.0, 50.0, 200.0, 600.0, -50.0, -600.0])
-def test_logistic_of_separated_classes_keeps_its_digits(gap):
+def test_separated_classes_keep_their_digits(gap, kernel):
     y = _labels(300)
     scores = np.random.default_rng(5).normal(size=300) + gap * y
-    loss, gradient = logistic_sums(scores, y == 1, y == 0, always=True)
-    expected_loss, expected = _logistic_definition(scores, y, 1.0, 1.0)
+    loss, gradient = ranking_sums(kernel, scores, y == 1, y == 0, always=True)
+    expected_loss, expected = _ranking_definition(kernel, scores, y, 1.0, 1.0)
     assert loss == pytest.approx(float(expected_loss), rel=RELATIVE, abs=0.0)
     np.testing.assert_allclose(gradient, expected.astype(float), rtol=RELATIVE, atol=0.0)
 
 
+@over_kernels
 @pytest.mark.parametrize("label", [0, 1])
-def test_one_class_has_no_pairs(label):
+def test_one_class_has_no_pairs(label, kernel):
     y = np.full(300, label)
-    loss, gradient = logistic_sums(SCORES["normal"][:300], y == 1, y == 0, always=True)
+    loss, gradient = ranking_sums(kernel, SCORES["normal"][:300], y == 1, y == 0, always=True)
     assert loss == 0.0
     assert not gradient.any()
 
 
-def test_records_on_neither_side_count_nothing():
+@over_kernels
+def test_records_on_neither_side_count_nothing(kernel):
     scores = SCORES["normal"]
     y = np.random.default_rng(1).integers(0, 3, size=len(scores))
-    loss, gradient = logistic_sums(scores, y == 1, y == 0, always=True)
+    loss, gradient = ranking_sums(kernel, scores, y == 1, y == 0, always=True)
     kept = y < 2
-    expected_loss, expected = _logistic_definition(scores[kept], y[kept], 1.0, 1.0)
+    expected_loss, expected = _ranking_definition(kernel, scores[kept], y[kept], 1.0, 1.0)
     assert loss == pytest.approx(float(expected_loss), rel=RELATIVE)
     np.testing.assert_allclose(gradient[kept], expected.astype(float), rtol=RELATIVE)
     assert not gradient[~kept].any()
@@ -121,12 +131,14 @@ def test_many_records_against_a_sample_of_the_weights():
     n = 200_000
     scores = np.concatenate([rng.normal(size=n - 1000), rng.uniform(-300.0, 300.0, size=1000)])
     y = rng.integers(0, 2, size=n)
-    _, weights = logistic_sums(scores, y == 1, y == 0)
+    _, weights = ranking_sums("logistic", scores, y == 1, y == 0)
+    _, bounded = ranking_sums("sigmoid", scores, y == 1, y == 0)
     _, slopes = welsch_sums(scores)
     for i in (0, 1, 2, n - 3, n - 2, n - 1):
         sign = 1.0 if y[i] else -1.0
         margins = sign * (scores[i] - scores[y != y[i]])
         assert weights[i] == pytest.approx(sign * math.fsum(Logistic().derivative(margins)), rel=RELATIVE)
+        assert bounded[i] == pytest.approx(sign * math.fsum(Sigmoid().derivative(margins)), rel=RELATIVE)
         expected = 2.0 * math.fsum(Welsch().derivative(scores[i] - scores))
         assert slopes[i] == pytest.approx(expected, rel=RELATIVE, abs=RELATIVE * np.abs(slopes).max())
 
@@ -144,7 +156,7 @@ def test_occupied_cells_are_the_sorted_distinct_ones(spread):
 def test_scores_that_cannot_be_cut_go_to_the_tiles(bad):
     scores = np.array([0.0, 1.0, bad])
     y = np.array([1, 0, 1])
-    assert logistic_sums(scores, y == 1, y == 0, always=True) is None
+    assert ranking_sums("logistic", scores, y == 1, y == 0, always=True) is None
     assert welsch_sums(scores, always=True) is None
 
 
@@ -161,12 +173,16 @@ def test_welsch_of_equal_errors_is_zero():
 
 def test_few_pairs_go_to_the_tiles():
     y = np.array([1, 0, 1])
-    assert logistic_sums(np.arange(3.0), y == 1, y == 0) is None
+    assert ranking_sums("logistic", np.arange(3.0), y == 1, y == 0) is None
     assert welsch_sums(np.arange(3.0)) is None
 
 
 @pytest.mark.parametrize("form", ["indicator", "label-difference"])
-@pytest.mark.parametrize("surrogate", [Logistic(), Reparametrised(Logistic(), inner=0.5, outer=3.0)], ids=str)
+@pytest.mark.parametrize(
+    "surrogate",
+    [Logistic(), Reparametrised(Logistic(), inner=0.5, outer=3.0), Sigmoid(), Sigmoid(0.2)],
+    ids=str,
+)
 def test_ranking_takes_them(form, surrogate, monkeypatch):
     problem = Problem(LinearDifference(), surrogate, L2Ball(1.0), 3, ridge=0.1, form=form)
     rng = np.random.default_rng(2)

@@ -293,11 +293,11 @@ def test_a_twin_needs_no_bounds():
     assert fitted.intercept == pytest.approx(50.0, abs=0.5)
 
 
-@pytest.mark.parametrize("name", ["dpgdsc", "dpgdc", "dpgdc2", "dpegd", "noisy-gd"])
+@pytest.mark.parametrize("name", ["dpgdsc", "dpgdc", "dpgdc2", "dpegd"])
 @pytest.mark.parametrize("task", ["auc", "metric"])
 @pytest.mark.parametrize("epsilon", [1.0, None])
-def test_what_needs_convexity_names_kang_gp(name, task, epsilon):
-    with pytest.raises(en.AssumptionError, match=r"convex.*kang-gp"):
+def test_what_needs_convexity_names_what_does_not(name, task, epsilon):
+    with pytest.raises(en.AssumptionError, match=r"convex.*noisy-gd or kang-gp"):
         en.plan(name, task=task, n=40, n_features=3, epsilon=epsilon, ridge=0.1, surrogate="welsch")
 
 
@@ -306,9 +306,12 @@ def test_a_ridge_makes_no_loss_strongly_convex_that_is_not_convex():
     assert problem.strong_convexity == 0.0
 
 
-def test_auto_takes_kang_gp_where_nothing_is_convex():
+def test_auto_where_nothing_is_convex():
     assert entropy_plan("auto").algorithm == "kang-gp"
-    assert en.plan(n=40, n_features=3, epsilon=1.0, surrogate="welsch").algorithm == "kang-gp"
+    for surrogate in ("welsch", "sigmoid"):
+        assert en.plan(n=40, n_features=3, epsilon=1.0, surrogate=surrogate).algorithm == "noisy-gd"
+        with pytest.raises(en.AssumptionError, match="noisy-gd adds Gaussian noise"):
+            en.plan(n=40, n_features=3, epsilon=1.0, delta=0, ridge=0.1, surrogate=surrogate)
     with pytest.raises(en.AssumptionError, match="delta"):
         entropy_plan("auto", delta=0)
 

@@ -458,7 +458,6 @@ PAIRS, SIMILAR = listed()
         ({"algorithm": "dpgdc", "epsilon": None}, PAIRS, SIMILAR, "noisy-gd"),
         ({"algorithm": lambda problem, budget, n: None}, PAIRS, SIMILAR, "noisy-gd"),
         ({"delta": 0}, PAIRS, SIMILAR, "delta > 0"),
-        ({"surrogate": "welsch"}, PAIRS, SIMILAR, "convex"),
         ({"calibration": "paper"}, PAIRS, SIMILAR, "paper"),
         ({"epsilon": None}, PAIRS, np.ones(300, dtype=bool), "similar and dissimilar"),
     ],

@@ -13,6 +13,7 @@ from entrenous.parts.surrogates import (
     Interval,
     QNormHinge,
     Reparametrised,
+    Sigmoid,
     SmoothedHinge,
     Welsch,
     surrogate_from,
@@ -31,6 +32,8 @@ def special_points(surrogate):
         points += [1.0 - base.width, 1.0 - base.width / 2.0]
     if isinstance(base, Welsch):
         points += [sign * size * base.bandwidth for sign in (-1, 1) for size in (1.0, math.sqrt(3.0))]
+    if isinstance(base, Sigmoid):
+        points += [sign * base.width * math.log(2.0 + math.sqrt(3.0)) for sign in (-1, 1)]
     return np.array(points) / inner
 
 
@@ -84,7 +87,7 @@ def test_what_says_it_is_not_convex_is_not(surrogate):
     t = np.linspace(-4.0, 4.0, 801) * max(1.0, *np.abs(special_points(surrogate)))
     slopes = surrogate.derivative(t)
     assert (np.diff(slopes) < 0.0).any()
-    assert {s.name for s in NAMED_SURROGATES if not s.convex} == {"welsch"}
+    assert {s.name for s in NAMED_SURROGATES if not s.convex} == {"welsch", "sigmoid"}
 
 
 @over_surrogates
@@ -146,6 +149,7 @@ UNBOUNDED = {
     "q-norm-hinge": (math.inf, 0.0, math.inf),
     "q-norm-loss": (math.inf, math.inf, math.inf),
     "welsch": (math.exp(-0.5), math.exp(-0.5), 1.0),
+    "sigmoid": (0.25, 0.0, 1.0 / (6.0 * math.sqrt(3.0))),
 }
 
 
@@ -220,6 +224,8 @@ def test_text_keeps_every_digit(width):
         "welsch(bandwidth=0)",
         "welsch(bandwidth=inf)",
         "welsch(width=1)",
+        "sigmoid(width=0)",
+        "sigmoid(width=inf)",
         "q-norm-hinge(q=1)",
         "q-norm-hinge(q=2.5)",
         "q-norm-loss(q=nan)",

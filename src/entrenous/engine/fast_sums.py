@@ -1,4 +1,4 @@
-"""Loss and slopes over all pairs of one-dimensional scores in linear time: the logistic and Welsch's surrogate.
+"""Loss and slopes over all pairs of one-dimensional scores in linear time: logistic, sigmoid and Welsch's surrogate.
 
 The score axis is cut into cells, and a kernel ``k(s - s')`` between two cells is a polynomial of degree 7 in each
 place, so a cell acts through its power moments (a fast multipole method in one dimension: Greengard and Rokhlin 1987;
@@ -6,13 +6,14 @@ interpolated kernels: Fong and Darve 2009). The matrices between cells depend on
 
 * *Error.* Interpolation in p Chebyshev points of a cell of half-width a errs by at most ``4 M rho^-p / (1 - 1/rho)``, M
   the largest modulus on the ellipse with semi-axes ``a (rho +- 1/rho) / 2`` (Trefethen, *Approximation Theory and
-  Approximation Practice*, Theorem 8.2). The logistic's poles lie at distance pi: with a <= 1/8, rho comes near 50 and
-  ``50^-8 = 3e-14``. For the Gaussian, which has none, the p-th derivative at 0 gives
+  Approximation Practice*, Theorem 8.2). The poles of logistic and sigmoid lie at distance pi: with a <= 1/8, rho comes
+  near 50 and ``50^-8 = 3e-14``. For the Gaussian, which has none, the p-th derivative at 0 gives
   ``2 (a/2)^p / (2^(p/2) (p/2)!) = 5e-15`` with a <= 1/16 and p = 8.
 * *Far cells.* Beyond a margin of 4 the logistic is eight terms of ``log(1 + e^-t) = sum_m (-1)^(m-1) e^(-mt) / m``,
-  the rest below ``e^-32 = 1.3e-14`` of the first. Each term is separable and travels along the axis as one number, so
-  wide scores cost nothing but their cells. A Gaussian beyond 9 bandwidths is below ``3e-18`` and left out.
-* *Small sums.* The logistic's error is relative for every pair of cells, all terms have one sign, and so losses and
+  the rest below ``e^-32 = 1.3e-14`` of the first, and the sigmoid is the logistic's slope with its sign turned. Each
+  term is separable and travels along the axis as one number, so wide scores cost nothing but their cells. A Gaussian
+  beyond 9 bandwidths is below ``3e-18`` and left out.
+* *Small sums.* The error of these two is relative for every pair of cells, all terms have one sign, and so losses and
   slopes of well separated classes keep their digits until they underflow. Welsch's slopes are exact up to
   ``1e-14 / bandwidth`` per pair; where all errors lie within one cell, the cell shrinks to them.
 * *Scores* are cut at multiples of a power of two, which rounds nothing, wherever zero is.
@@ -29,7 +30,7 @@ import numpy as np
 from entrenous.arrays import AnyArray, Array, Codes
 from entrenous.engine.fast_sums_kernel import (
     TERMS,
-    add_far_logistic,
+    add_far,
     add_near,
     cells_of,
     evaluate,
@@ -38,7 +39,7 @@ from entrenous.engine.fast_sums_kernel import (
     occupied,
 )
 from entrenous.parts.problem import Problem
-from entrenous.parts.surrogates import Logistic, Reparametrised, Surrogate, Welsch
+from entrenous.parts.surrogates import SURROGATES, Logistic, Reparametrised, Sigmoid, Surrogate, Welsch
 
 _LOGISTIC_WIDTH, _LOGISTIC_REACH, _RATES = 1.0 / 4.0, 4.0, 8
 _GAUSSIAN_WIDTH, _GAUSSIAN_REACH = 1.0 / 8.0, 9.0
@@ -47,9 +48,9 @@ _PAIRS_PER_CELL = 256
 
 
 def has_fast_sum(problem: Problem) -> bool:
-    """Whether the problem's scores are one-dimensional and its surrogate is one of the two."""
-    kind = {"auc": Logistic, "error-entropy": Welsch}.get(problem.task)
-    return type(_unwrapped(problem.loss)[0]) is kind
+    """Whether the problem's scores are one-dimensional and its surrogate is one of those."""
+    kinds = {"auc": (Logistic, Sigmoid), "error-entropy": (Welsch,)}.get(problem.task, ())
+    return type(_unwrapped(problem.loss)[0]) in kinds
 
 
 def fast_sums(problem: Problem, scores: Array, y: AnyArray, out: Array | None = None) -> tuple[float, Array] | None:
@@ -61,13 +62,16 @@ def fast_sums(problem: Problem, scores: Array, y: AnyArray, out: Array | None = 
     """
     base, inner, outer = _unwrapped(problem.loss)
     if problem.task == "auc" and type(base) is Logistic:
-        return logistic_sums(scores, y == 1, y == 0, inner, outer, out=out)
+        return ranking_sums("logistic", scores, y == 1, y == 0, inner, outer, out=out)
+    if problem.task == "auc" and type(base) is Sigmoid:
+        return ranking_sums("sigmoid", scores, y == 1, y == 0, inner / base.width, outer, out=out)
     if problem.task == "error-entropy" and type(base) is Welsch:
         return welsch_sums(scores, inner / base.bandwidth, outer, out=out)
     return None
 
 
-def logistic_sums(
+def ranking_sums(
+    kernel: str,
     scores: Array,
     events: AnyArray,
     others: AnyArray,
@@ -77,9 +81,10 @@ def logistic_sums(
     always: bool = False,
     out: Array | None = None,
 ) -> tuple[float, Array] | None:
-    """``sum of outer * log(1 + e^(-inner (s_i - s_j)))``, i over the events and j over the others, and its gradient.
+    """``sum of outer * k(inner (s_i - s_j))``, i over the events and j over the others, and its gradient.
 
-    `events` and `others` are masks. `always` cuts into cells even where the tiles of ``all_pairs`` are faster.
+    The kernel k is "logistic", ``log(1 + e^-t)``, or "sigmoid", ``1 / (1 + e^t)``. `events` and `others` are masks.
+    `always` cuts into cells even where the tiles of ``all_pairs`` are faster.
     """
     pairs = float(np.count_nonzero(events)) * float(np.count_nonzero(others))
     grid = _cut(scores, inner, _LOGISTIC_WIDTH, False, math.inf if always else pairs / _PAIRS_PER_CELL)
@@ -93,14 +98,15 @@ def logistic_sums(
     event, other = sums = moments(*grid.points, side, 2, len(grid.where))
     near = math.ceil(_LOGISTIC_REACH / grid.width)
     local = np.zeros_like(sums)
-    loss = add_near(grid.where, near, event, other, False, *_near_tables("logistic", grid.width, near), *local)
+    loss = add_near(grid.where, near, event, other, False, *_near_tables(kernel, grid.width, near), *local)
     rising, falling = _exponentials(grid.width)
     axis = grid.where, near, grid.width
-    loss += add_far_logistic(*axis, True, False, other, event, rising, falling, local[0])
-    loss += add_far_logistic(*axis, True, True, event, other, rising, falling, local[1])
+    right, wrong = _far_series(kernel)
+    loss += add_far(*axis, True, other, event, rising, falling, *right, local[0])
+    loss += add_far(*axis, True, event, other, rising, falling, *wrong, local[1])
     # The same pairs of cells, seen from their left ends: slopes only, their loss is in already.
-    add_far_logistic(*axis, False, True, other, event, falling, rising, local[0])
-    add_far_logistic(*axis, False, False, event, other, falling, rising, local[1])
+    add_far(*axis, False, other, event, falling, rising, *wrong, local[0])
+    add_far(*axis, False, event, other, falling, rising, *right, local[1])
     local *= outer * inner
     local[1] *= -1.0
     return outer * loss, evaluate(*grid.points, side, local, np.empty(len(scores)) if out is None else out)
@@ -192,11 +198,25 @@ def _near_tables(kernel: str, width: float, near: int) -> tuple[Array, Array, Ar
     """Slopes, slopes transposed and values transposed of the kernel between cells at offsets ``-near..near``."""
     offsets = np.arange(-near, near + 1)[:, None, None]
     margins = width * (offsets + (_NODES[:, None] - _NODES[None, :]) / 2.0)
-    surrogate = Logistic() if kernel == "logistic" else Welsch()
+    surrogate = SURROGATES[kernel]()
     turn = _to_powers()
     slopes, values = (turn @ kind(margins) @ turn.T for kind in (surrogate.derivative, surrogate.value))
     slopes_turned, values_turned = (np.ascontiguousarray(table.transpose(0, 2, 1)) for table in (slopes, values))
     return np.ascontiguousarray(slopes), slopes_turned, values_turned
+
+
+@lru_cache(maxsize=2)
+def _far_series(kernel: str) -> tuple[tuple[Array, Array, float, float], tuple[Array, Array, float, float]]:
+    """What `add_far` needs of a kernel for pairs in the right order, and for those in the wrong one.
+
+    The logistic of a wrong pair at distance t is ``t`` and the right one's, the sigmoid 1 less the right one's.
+    """
+    m = np.arange(1.0, _RATES + 1)
+    if kernel == "logistic":
+        values = (-1.0) ** (m - 1.0) / m
+        return (values, -m * values, 0.0, 0.0), (values, m * values, 1.0, 0.0)
+    values = (-1.0) ** (m - 1.0)
+    return (values, -m * values, 0.0, 0.0), (-values, -m * values, 0.0, 1.0)
 
 
 @lru_cache(maxsize=16)

@@ -147,11 +147,11 @@ def add_near(where, near, rows, columns, mirrored, slopes, slopes_turned, values
 
 
 @njit(cache=True, error_model="numpy")
-def add_far_logistic(where, near, width, forward, saturated, sources, targets, outgoing, incoming, local):  # type: ignore[no-untyped-def]
-    """The logistic kernel from cells more than `near` behind: returns the loss, adds the slopes to `local`.
+def add_far(where, near, width, forward, sources, targets, outgoing, incoming, values, slopes, linear, flat, local):  # type: ignore[no-untyped-def]
+    """A kernel from cells more than `near` behind: returns the loss, adds the slopes to `local`.
 
-    At distance t > 0 it is ``log(1 + e^-t) = sum_m (-1)^(m-1) e^(-mt) / m``, and each term moves from cell to cell as a
-    factor. `saturated` pairs are ordered wrongly and pay t on top, with slope -1. Forward, sources lie to the left.
+    At distance t > 0 the kernel is ``flat + linear t + sum_m values_m e^(-mt)``, its slope ``sum_m slopes_m e^(-mt)``
+    less `linear`; each term moves from cell to cell as a factor. Forward, sources lie to the left.
     """
     n_rates = len(outgoing)
     carried = np.zeros(n_rates)
@@ -180,17 +180,15 @@ def add_far_logistic(where, near, width, forward, saturated, sources, targets, o
                 distance += sources[entering, 0] * gap - step * sources[entering, 1] * width / 2.0
             entering += step
         if count > 0.0 and targets[at, 0] != 0.0:
-            sign = 1.0
             for m in range(n_rates):
                 mass = 0.0
                 for k in range(TERMS):
                     mass += targets[at, k] * incoming[m, k]
-                    local[at, k] += (sign if saturated else -sign) * carried[m] * incoming[m, k]
-                loss += sign * carried[m] * mass / (m + 1.0)
-                sign = -sign
-            if saturated:
-                local[at, 0] -= count
-                loss += targets[at, 0] * distance + step * count * targets[at, 1] * width / 2.0
+                    local[at, k] += slopes[m] * carried[m] * incoming[m, k]
+                loss += values[m] * carried[m] * mass
+            local[at, 0] -= linear * count
+            loss += linear * (targets[at, 0] * distance + step * count * targets[at, 1] * width / 2.0)
+            loss += flat * count * targets[at, 0]
         before = at
         at += step
     return loss

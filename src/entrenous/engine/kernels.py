@@ -17,7 +17,7 @@ from entrenous.errors import InputError
 from entrenous.parts.own_surrogate import OwnSurrogate
 from entrenous.parts.surrogates import SURROGATES, Reparametrised, Surrogate, base_of
 
-LOGISTIC, HINGE, SMOOTHED_HINGE, SQUARED_HINGE, SQUARE, Q_NORM_HINGE, Q_NORM_LOSS, WELSCH, OWN = range(9)
+LOGISTIC, HINGE, SMOOTHED_HINGE, SQUARED_HINGE, SQUARE, Q_NORM_HINGE, Q_NORM_LOSS, WELSCH, SIGMOID, OWN = range(10)
 
 _CODES = {
     "logistic": LOGISTIC,
@@ -28,6 +28,7 @@ _CODES = {
     "q-norm-hinge": Q_NORM_HINGE,
     "q-norm-loss": Q_NORM_LOSS,
     "welsch": WELSCH,
+    "sigmoid": SIGMOID,
 }
 
 
@@ -39,7 +40,7 @@ def is_compiled(surrogate: Surrogate) -> bool:
 def surrogate_code(surrogate: Surrogate) -> tuple[int, float, float, float]:
     """``(code, parameter, inner, outer)`` of a surrogate: it is ``outer * phi(inner * t)``.
 
-    `parameter` is the smoothed hinge's width, the q of a q-norm or the bandwidth of Welsch's, 0 where there is none.
+    `parameter` is the surrogate's one setting, such as the smoothed hinge's width; 0 where there is none.
     A surrogate of the user's own has a code but no slope here: `engine.own_slope` puts it into the loop.
 
     >>> from entrenous.parts.surrogates import Reparametrised, SmoothedHinge
@@ -133,6 +134,9 @@ def value(code: int, parameter: float, inner: float, outer: float, t: float) -> 
     elif code == WELSCH:
         # Not 1 - decay: near 0 it would lose the digits.
         v = -math.expm1(-0.5 * (s / parameter) ** 2)
+    elif code == SIGMOID:
+        small = decay(-abs(s / parameter))
+        v = (small if s >= 0.0 else 1.0) / (1.0 + small)
     else:
         v = math.nan
     return outer * v
@@ -160,6 +164,9 @@ def slope(code: int, parameter: float, inner: float, outer: float, t: float) -> 
         d = parameter * math.copysign(abs(s - 1.0) ** (parameter - 1.0), s - 1.0)
     elif code == WELSCH:
         d = s / parameter**2 * decay(-0.5 * (s / parameter) ** 2)
+    elif code == SIGMOID:
+        small = decay(-abs(s / parameter))
+        d = -small / ((1.0 + small) ** 2 * parameter)
     else:
         d = math.nan
     return outer * inner * d

@@ -301,6 +301,57 @@ class Welsch(Surrogate):
 
 
 @dataclass(frozen=True)
+class Sigmoid(Surrogate):
+    """``1 / (1 + e^(t / width))``: not convex.
+
+    A wrong pair pays at most 1, so the mean over pairs is near the share of wrong ones, that is ``1 - AUC``, the nearer
+    the narrower it is beside the margins. No single pair can pull hard.
+    """
+
+    name: ClassVar[str] = "sigmoid"
+    width: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not 1e-100 < self.width < 1e100:
+            raise InputError("sigmoid needs 0 < width < inf", f"width={self.width}", "Try width=1.0.")
+
+    @property
+    def convex(self) -> bool:
+        return False
+
+    def value(self, t: Array) -> Array:
+        with np.errstate(over="ignore"):
+            return 1.0 / (1.0 + np.exp(t / self.width))
+
+    def derivative(self, t: Array) -> Array:
+        small = np.exp(-np.abs(t / self.width))
+        return -small / np.square(1.0 + small) / self.width
+
+    def slopes(self, margins: Interval) -> tuple[float, float]:
+        # Never positive, and steepest at 0.
+        nearest_to_zero = min(max(0.0, margins.low), margins.high)
+        return -float(self.derivative(np.array([nearest_to_zero]))[0]), 0.0
+
+    def smoothness(self, margins: Interval) -> float:
+        # |phi''| = s (1 - s) |1 - 2s| / width^2 at s = phi: it rises from 0 up to its peak, and falls behind it.
+        low, high = margins.low / self.width, margins.high / self.width
+        nearest, farthest = max(0.0, low, -high), max(-low, high)
+        peak = math.log(2.0 + math.sqrt(3.0))
+        if nearest <= peak <= farthest:
+            return _STEEPEST_SIGMOID / self.width**2
+        small = math.exp(-(farthest if farthest < peak else nearest))
+        return small * (1.0 - small) / (1.0 + small) ** 3 / self.width**2
+
+    @property
+    def hoelder(self) -> Hoelder:
+        return Hoelder(1.0, _STEEPEST_SIGMOID / self.width**2)
+
+
+_STEEPEST_SIGMOID = 1.0 / (6.0 * math.sqrt(3.0))
+"""The largest ``s (1 - s)(1 - 2 s)``."""
+
+
+@dataclass(frozen=True)
 class Reparametrised(Surrogate):
     """``outer * base(inner * t)``: how the papers' ``phi((y - y')<w, x - x'>)`` becomes a surrogate of our margin.
 
@@ -347,7 +398,8 @@ def base_of(surrogate: Surrogate) -> Surrogate:
 
 
 SURROGATES: dict[str, type[Surrogate]] = {
-    kind.name: kind for kind in (Logistic, Hinge, SmoothedHinge, SquaredHinge, Square, QNormHinge, QNormLoss, Welsch)
+    kind.name: kind
+    for kind in (Logistic, Hinge, SmoothedHinge, SquaredHinge, Square, QNormHinge, QNormLoss, Welsch, Sigmoid)
 }
 
 _SPELLING = re.compile(r"(?P<name>[a-z-]+)(?:\((?P<settings>[^()]*)\))?")

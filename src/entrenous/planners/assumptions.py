@@ -17,7 +17,7 @@ def need_convex(name: str, problem: Problem) -> None:
         raise AssumptionError(
             f"{name} needs a convex surrogate",
             f"surrogate={problem.surrogate}",
-            "Use kang-gp, whose proof needs no convexity, or a convex surrogate such as logistic.",
+            "Use noisy-gd or kang-gp, whose proofs need no convexity, or a convex surrogate such as logistic.",
         )
 
 

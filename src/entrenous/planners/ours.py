@@ -17,7 +17,6 @@ from entrenous.parts.problem import Problem
 from entrenous.planners.assumptions import (
     need_bounded_domain,
     need_bounded_slopes,
-    need_convex,
     need_gaussian,
     steps_from,
 )
@@ -112,7 +111,7 @@ def noisy_gd(
     """Full-batch descent with Gaussian noise on the exact all-pairs gradient, the later half of the iterates averaged.
 
     Lemma 2 (``c1 R/n`` for ranking, four times below the papers' generic ``4G/n``) and exact Gaussian composition. Any
-    convex surrogate with bounded slopes. Steps and radius follow from the noise-to-signal ratio
+    surrogate with bounded slopes, convex or not. Steps and radius follow from the noise-to-signal ratio
     ``R sqrt(p)/(n mu)``: 5 steps in a ball of radius 1/2 where noise decides, up to 100 in a ball of 50. Cost: one
     gradient over all pairs per step. Approximate privacy.
 
@@ -124,7 +123,6 @@ def noisy_gd(
     >>> round(plan.mechanisms[0].l2_sensitivity, 4)
     0.002
     """
-    need_convex("noisy-gd", problem)
     listed = None if listed_pairs is None else _pair_list(problem, n, listed_pairs)
     if not budget.is_private:
         return non_private_twin("noisy-gd", CITATION, problem, n, max_iter, listed)
@@ -197,7 +195,7 @@ register(
         summary="noisy exact gradients over all pairs",
         tasks=("auc", "metric"),
         privacy=("approximate", "none"),
-        needs=("convex",),
+        needs=("bounded slopes",),
         cost="a few dozen full gradients",
         calibrations=("tight",),
         surrogates=None,

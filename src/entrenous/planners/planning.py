@@ -125,9 +125,9 @@ def plan(
 
 def choose(budget: Budget, surrogate: Surrogate | None, ridge: float, task: str = "auc") -> str:
     """The rule of ``algorithm="auto"``: a function of public numbers, never of rows."""
-    if task == "error-entropy" or (surrogate is not None and not surrogate.convex):
+    if task == "error-entropy":
         return "kang-gp"
-    if budget.is_pure:
+    if budget.is_pure and (surrogate is None or surrogate.convex):
         if ridge <= 0.0:
             raise AssumptionError(
                 "algorithm='auto' takes dpgdsc for pure privacy (delta=0), which needs ridge > 0",
