@@ -154,6 +154,7 @@ METHODS: dict[str, Method] = {
     "entrenous, logistic": Method("entrenous", True, True, "epsilon=None", _entrenous("logistic")),
     "entrenous, squared-hinge": Method("entrenous", True, True, "epsilon=None", _entrenous("squared-hinge")),
     "entrenous, hinge": Method("entrenous", True, True, "epsilon=None", _entrenous("hinge")),
+    "entrenous, sigmoid": Method("entrenous", True, True, "epsilon=None", _entrenous("sigmoid")),
     "LogisticRegression": Method(
         "scikit-learn", False, True, 'class_weight="balanced", max_iter=1000', _logistic_regression
     ),

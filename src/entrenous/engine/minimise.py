@@ -16,10 +16,13 @@ from entrenous.engine.coordinates import whitening
 from entrenous.engine.progress import Progress
 from entrenous.engine.sparse_rows import Rows
 from entrenous.parts.problem import Problem
-from entrenous.parts.surrogates import Hinge, SmoothedHinge, Surrogate
+from entrenous.parts.surrogates import Hinge, Sigmoid, SmoothedHinge, Surrogate, base_of
 
 _SMOOTHING = 1e-3
 """Width of the parabola that stands in for the hinge's kink: the objective is off by at most half of it."""
+
+_LEAST_GAIN = 1e-6
+"""Share of the loss that an iteration has to save where there is no minimiser to arrive at."""
 
 
 def minimise(
@@ -34,7 +37,8 @@ def minimise(
     """The minimiser and how many iterations it took.
 
     L-BFGS in coordinates in which the features have unit spread and no correlation (`whitening`), until no entry of
-    the gradient there exceeds `tolerance`.
+    the gradient there exceeds `tolerance`. A sigmoid without a ridge has no minimiser: its loss falls for ever, a
+    little, as the parameter grows. It is followed as long as that is worth an iteration.
     When the minimiser leaves the ball, the ball's multiplier is a ridge: the one that puts the minimiser on the sphere
     is found by root search. Matrices, and balls that a surrogate without convexity leaves, go by projected gradients.
     """
@@ -55,6 +59,8 @@ def minimise(
         nonlocal iterations, best
         ridged = replace(problem, ridge=ridge)
         coordinates = coordinates_for(ridge)
+        falls_for_ever = ridge == 0.0 and isinstance(base_of(problem.surrogate), Sigmoid)
+        stop = {"gtol": tolerance, "ftol": _LEAST_GAIN if falls_for_ever else 0.0}
 
         def objective(v: Array) -> tuple[float, Array]:
             value, gradient = all_pairs_objective(ridged, coordinates.parameter(v), centred, y)
@@ -71,7 +77,7 @@ def minimise(
             jac=True,
             method="L-BFGS-B",
             callback=count,
-            options={"maxiter": max_iter, "maxfun": 2 * max_iter, "gtol": tolerance, "ftol": 0.0, "maxcor": 20},
+            options={"maxiter": max_iter, "maxfun": 2 * max_iter, "maxcor": 20, **stop},
         )
         best = coordinates.parameter(np.asarray(found.x))
         return best
