@@ -5,8 +5,10 @@ import math
 import numpy as np
 import pytest
 from oracles import all_pairs
+from sklearn.metrics import roc_auc_score
 
 import entrenous as en
+from entrenous.engine.all_pairs import all_pairs_objective
 from entrenous.privacy.noise import noise_from
 
 
@@ -109,8 +111,6 @@ def test_moments_release_has_the_noise_of_its_plan():
 @pytest.mark.parametrize("radius", [0.3, 5.0])
 def test_the_non_private_twin_is_the_constrained_minimiser(surrogate, radius):
     """No feasible step along any random direction improves the objective beyond the stated tolerance."""
-    from entrenous.engine.all_pairs import all_pairs_objective
-
     X, y = records(50)
     X = X * np.array([1.0, 10.0, 0.1, 1.0])
     plan = en.plan("dpgdc2", n=50, n_features=4, epsilon=None, surrogate=surrogate, radius=radius, ridge=0.01)
@@ -123,6 +123,34 @@ def test_the_non_private_twin_is_the_constrained_minimiser(surrogate, radius):
         for _ in range(50):
             other = project(w + scale * rng.normal(size=4), radius)
             assert all_pairs_objective(plan.problem, other, X, y)[0] >= best - slack
+
+
+def test_the_sigmoid_counts_wrong_pairs():
+    """A few far records of the wrong class bend a convex loss; of a bounded one they are a few wrong pairs."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(600, 3)), np.repeat([1, 0], 300)
+    X[y == 1] += (1.5, 0.3, 0.0)
+    X[:12, 0] = -30.0
+    found = {}
+    for surrogate in ("logistic", "hinge", "sigmoid"):
+        fitted = en.plan("noisy-gd", n=600, n_features=3, epsilon=None, surrogate=surrogate).run(X, y)
+        found[surrogate] = roc_auc_score(y[12:], X[12:] @ fitted.coef)
+    assert found["sigmoid"] > 0.85 > 0.8 > max(found["logistic"], found["hinge"])
+
+
+@pytest.mark.parametrize("ridge", [0.0, 1e-3])
+def test_a_sigmoid_without_a_ridge_stops_and_with_one_arrives(ridge):
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(500, 3)), rng.integers(2, size=500)
+    X[y == 1] += 0.5
+    plan = en.plan(n=500, n_features=3, epsilon=None, surrogate="sigmoid", ridge=ridge)
+    fitted = plan.run(X, y)
+    value, gradient = all_pairs_objective(plan.problem, fitted.w, X, y)
+    assert fitted.steps < 200
+    if ridge:
+        assert np.abs(gradient).max() < 1e-6
+    # Ten times the parameter would not save much more.
+    assert all_pairs_objective(plan.problem, 10.0 * fitted.w, X, y)[0] > 0.995 * value
 
 
 def test_a_plan_needs_bounds_to_run_privately():
