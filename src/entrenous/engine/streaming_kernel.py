@@ -19,8 +19,14 @@ from entrenous.parts.parameter_domains import NuclearPSD
 from entrenous.parts.problem import Problem
 from entrenous.prefetch import hint_row
 
-_AHEAD = 12
+_AHEAD = 16
 """Steps between asking for a row and reading it: memory answers within fewer."""
+
+_BLOCK = 1024
+"""Steps that are looked through before the first of them is taken."""
+
+_ONE = np.uint64(1)
+"""An index is unsigned here, and stays it only among its kind."""
 
 
 def run_stream(
@@ -65,7 +71,8 @@ def run_stream(
         with_slope_of(problem.pair_loss, vector_kernel(code, ranking))(
             rows,
             labels,
-            *pairing,
+            # Unsigned, so that no step asks whether an index counts from the end.
+            *(indices.view(np.uint64) for indices in pairing),
             step_sizes,
             weights,
             *shape,
@@ -106,42 +113,56 @@ def vector_kernel(code, ranking):  # type: ignore[no-untyped-def]
         # Without these two a step whose pairs all have slope 0 leaves w where it is, if it is in the domain.
         always_moves = ridge != 0.0 or np.any(constant != 0.0)
         inside = (w * w).sum() <= radius * radius
-        # Weight of the steps since w last moved: their share of the average is added in one go.
-        owed = 0.0
-        for t in range(len(current)):
-            if t + _AHEAD < len(current):
-                soon, before = current[t + _AHEAD], current[t + _AHEAD - 1]
-                if soon != before + 1:  # rows one after the other the processor foresees by itself
-                    hint_row(X, soon)  # type: ignore[call-arg]
-                    partner = partners[high[t + _AHEAD] - 1]
-                    if partner != before:
+        # Which steps have a pair to learn from is found for a block of them beforehand: in the loop the processor would
+        # guess, every other time wrongly, and rows would be asked for that nobody reads.
+        busy, owing = np.empty(_BLOCK, np.uint64), np.empty(_BLOCK)
+        # Weight of the steps since the last busy one, and since w last moved: their share of the average is added in
+        # one go.
+        waiting, owed = 0.0, 0.0
+        for block in range(0, len(current), _BLOCK):
+            found = 0
+            for t in range(np.uint64(block), np.uint64(min(block + _BLOCK, len(current)))):
+                busy[found], owing[found] = t, waiting
+                alike = ranking and high[t] - low[t] == _ONE and y[current[t]] == y[partners[low[t]]]
+                taken = always_moves or not inside or not alike
+                found += 1 if taken else 0
+                waiting = weights[t + _ONE] + (0.0 if taken else waiting)
+            for q in range(found):
+                if q + _AHEAD < found:
+                    soon = busy[q + _AHEAD]
+                    partner = partners[high[soon] - _ONE]
+                    hint_row(X, current[soon])  # type: ignore[call-arg]
+                    if partner != current[busy[q + _AHEAD - 1]]:
                         hint_row(X, partner)
-            i = current[t]
-            active, single, partner = 0, 0.0, i
-            for p in range(low[t], high[t]):
-                j = partners[p]
-                if j == i or (ranking and y[i] == y[j]):
-                    continue
-                gap = 0.0
-                for k in range(d):
-                    gap += w[k] * (X[i, k] - X[j, k])
-                if ranking:
-                    # The pair pays in whichever order puts the event first.
-                    sign = 1.0 if y[i] == 1.0 else -1.0
-                    c = sign * slope(code, parameter, inner, outer, sign * gap)
-                else:
-                    c = -slope(code, parameter, inner, outer, (y[i] - y[j]) - gap)
-                if c != 0.0:
-                    active += 1
-                    if active == 1:
-                        single, partner = c, j
+                t = busy[q]
+                owed += owing[q]
+                i = current[t]
+                active, single, partner = 0, 0.0, i
+                for p in range(low[t], high[t]):
+                    j = partners[p]
+                    if j == i or (ranking and y[i] == y[j]):
+                        continue
+                    gap = 0.0
+                    for k in range(d):
+                        gap += w[k] * (X[i, k] - X[j, k])
+                    if ranking:
+                        # The pair pays in whichever order puts the event first.
+                        sign = 1.0 if y[i] == 1.0 else -1.0
+                        c = sign * slope(code, parameter, inner, outer, sign * gap)
                     else:
-                        if active == 2:
+                        c = -slope(code, parameter, inner, outer, (y[i] - y[j]) - gap)
+                    if c != 0.0:
+                        active += 1
+                        if active == 1:
+                            single, partner = c, j
+                        else:
+                            if active == 2:
+                                for k in range(d):
+                                    gradient[k] = single * (X[i, k] - X[partner, k])
                             for k in range(d):
-                                gradient[k] = single * (X[i, k] - X[partner, k])
-                        for k in range(d):
-                            gradient[k] += c * (X[i, k] - X[j, k])
-            if active or always_moves or not inside:
+                                gradient[k] += c * (X[i, k] - X[j, k])
+                if not (active or always_moves or not inside):
+                    continue
                 if owed != 0.0:
                     for k in range(d):
                         total[k] += owed * w[k]
@@ -167,9 +188,8 @@ def vector_kernel(code, ranking):  # type: ignore[no-untyped-def]
                     for k in range(d):
                         w[k] *= shrink
                 inside = True
-            owed += weights[t + 1]
         for k in range(d):
-            total[k] += owed * w[k]
+            total[k] += (owed + waiting) * w[k]
 
     return steps
 

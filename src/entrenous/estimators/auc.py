@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.metrics import roc_auc_score
 from sklearn.utils.metaestimators import available_if
 
 from entrenous.arrays import AnyArray, Array
@@ -226,6 +225,8 @@ class AUCClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
 
         On private rows this is a release that no certificate covers.
         """
+        from sklearn.metrics import roc_auc_score  # here, because it takes as long to import as half of this library
+
         scores, labels = self.decision_function(X), np.asarray(y)
         if scores.ndim == 1:
             return float(roc_auc_score(labels == self.classes_[1], scores))

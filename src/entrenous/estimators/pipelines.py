@@ -6,8 +6,6 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from sklearn.compose import ColumnTransformer
-from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.utils import get_tags
 
 from entrenous.errors import PrivacyError
@@ -63,8 +61,8 @@ def warning_about_pipeline(estimator: Any) -> str | None:
     frame = sys._getframe(1)
     while frame.f_back is not None:
         frame = frame.f_back
-        caller = frame.f_locals.get("self")
-        if isinstance(caller, Pipeline) and caller.steps[-1][1] is estimator:
+        caller: Any = frame.f_locals.get("self")
+        if _is_a(caller, "Pipeline") and caller.steps[-1][1] is estimator:
             learning = list(_in_front(caller))
             if learning:
                 return f"The certificate does not cover steps that learn from rows: {', '.join(learning)}. {_ADVICE}"
@@ -73,7 +71,7 @@ def warning_about_pipeline(estimator: Any) -> str | None:
 
 def _in_front(estimator: Any) -> Iterator[str]:
     """Names of the steps before the private ones that learn from rows."""
-    if isinstance(estimator, Pipeline):
+    if _is_a(estimator, "Pipeline"):
         if _ends_private(estimator):
             for name, step in estimator.steps[:-1]:
                 yield from _learning(name, step)
@@ -84,7 +82,7 @@ def _in_front(estimator: Any) -> Iterator[str]:
 
 def _ends_private(estimator: Any) -> bool:
     while not _pays_for_itself(estimator):
-        if isinstance(estimator, Pipeline):
+        if _is_a(estimator, "Pipeline"):
             estimator = estimator.steps[-1][1]
         elif hasattr(estimator, "estimator"):
             estimator = estimator.estimator
@@ -103,13 +101,19 @@ def _learning(name: str, step: Any) -> Iterator[str]:
 
 
 def _inner(step: Any) -> list[tuple[str, Any]] | None:
-    if isinstance(step, Pipeline):
+    if _is_a(step, "Pipeline"):
         return list(step.steps)
-    if isinstance(step, ColumnTransformer):
+    if _is_a(step, "ColumnTransformer"):
         return [*((name, inner) for name, inner, _ in step.transformers), ("remainder", step.remainder)]
-    if isinstance(step, FeatureUnion):
+    if _is_a(step, "FeatureUnion"):
         return list(step.transformer_list)
     return None
+
+
+def _is_a(step: Any, kind: str) -> bool:
+    """Whether it is one of scikit-learn's composites. Where nobody has imported a class there is nothing of it."""
+    module = sys.modules.get("sklearn.compose" if kind == "ColumnTransformer" else "sklearn.pipeline")
+    return isinstance(step, getattr(module, kind, ()))
 
 
 def _needs_no_rows(step: Any) -> bool:

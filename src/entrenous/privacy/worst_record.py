@@ -17,6 +17,7 @@ from entrenous.arrays import Array
 from entrenous.parts.pairing import Pairing
 
 _ONE = np.uint64(1)
+"""An index is unsigned here, and stays it only among its kind."""
 
 
 def largest_recursion(pairing: Pairing, n: int, step_sizes: Array, weights: Array, drift: float, jump: float) -> float:
