@@ -16,8 +16,8 @@ from entrenous.parts.problem import Problem
 from entrenous.privacy.mechanisms import Mechanism
 from entrenous.privacy.noise import NoiseSource
 
-BLOCK = 1 << 15
-"""Noise values drawn at once: many for the compiled loop, few enough to stay in a cache (256 kB)."""
+BLOCK = 1 << 16
+"""Noise values drawn at once: many for the compiled loop, few enough to stay in a cache (512 kB)."""
 
 
 @dataclass(frozen=True)

@@ -96,14 +96,16 @@ def sampled_kernel(code, pairwise):  # type: ignore[no-untyped-def]
             for f in range(dimension):
                 before = w[f]
                 total[f] += before
-                w[f] = before - step_size * (ridge * before + noise[step, f])
+                after = before - step_size * (ridge * before + noise[step, f])
+                w[f] = after
+                squares += after * after
             for k in range(size):
                 if slopes[k] != 0.0:
-                    move, i = step_size * slopes[k], samples[step, k]
+                    move, i, squares = step_size * slopes[k], samples[step, k], 0.0
                     for f in range(dimension):
-                        w[f] -= move * rows[i, f]
-            for f in range(dimension):
-                squares += w[f] * w[f]
+                        after = w[f] - move * rows[i, f]
+                        w[f] = after
+                        squares += after * after
             if squares > radius * radius:
                 shrink = radius / math.sqrt(squares)
                 for f in range(dimension):

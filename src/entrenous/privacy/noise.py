@@ -23,6 +23,9 @@ _WORTH_A_KEY = 256
 _IN_CACHE = 1 << 14
 """Values that go through all steps together: 128 kB."""
 
+_ZEROS = memoryview(bytes(8 * _IN_CACHE))
+"""What a stream cipher makes words of."""
+
 
 class NoiseSource(ABC):
     """Independent standard normals, exponentials, and integers for samples that must stay as secret as the noise."""
@@ -58,14 +61,14 @@ class SecureNoise(NoiseSource):
         # One bit is the sign, 63 bits are the tail probability in (0, 1/2): the inverse of the cdf keeps full
         # precision down to probability 2^-65, where a uniform on (0, 1) would cut the tail at 8.2 deviations.
         words = secret_words(size)
-        values = np.empty(size)
         for start in range(0, size, _IN_CACHE):
-            bits, value = words[start : start + _IN_CACHE], values[start : start + _IN_CACHE]
+            bits = words[start : start + _IN_CACHE]
+            # The inverse is negative, or zero: the lowest bit moves to the place of the sign and turns it.
+            signs, value = bits << np.uint64(63), bits.view(np.float64)
             np.multiply(np.add(bits >> np.uint64(1), 0.5, out=value), 2.0**-64, out=value)
             ndtri(value, out=value)
-            # The inverse is negative, or zero: the lowest bit moves to the place of the sign and turns it.
-            np.bitwise_xor(value.view(np.uint64), bits << np.uint64(63), out=value.view(np.uint64))
-        return values
+            bits ^= signs
+        return words.view(np.float64)
 
     def exponential(self, size: int) -> Array:
         return -np.log((secret_words(size).astype(np.float64) + 0.5) * 2.0**-64)
@@ -100,10 +103,9 @@ def secret_words(size: int) -> Words:
         return _from_the_system(size)
     words = np.empty(size, dtype=np.uint64)
     target = words.data.cast("B")
-    zeros = bytes(8 * _IN_CACHE)
     for start in range(0, 8 * size, 8 * _IN_CACHE):
         part = target[start : start + 8 * _IN_CACHE]
-        key_stream.update_into(memoryview(zeros)[: len(part)], part)
+        key_stream.update_into(_ZEROS[: len(part)], part)
     return words
 
 
