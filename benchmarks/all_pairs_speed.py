@@ -20,7 +20,7 @@ from entrenous.engine.metric_pairs import TILE
 from entrenous.parts.parameter_domains import FrobeniusPSD, L2Ball
 from entrenous.parts.problem import Problem
 from entrenous.parts.scores import ErrorDifference, Mahalanobis
-from entrenous.parts.surrogates import Hinge, Logistic, SmoothedHinge, Square, SquaredHinge, Surrogate, Welsch
+from entrenous.parts.surrogates import Hinge, Logistic, Sigmoid, SmoothedHinge, Square, SquaredHinge, Surrogate, Welsch
 
 
 def sorted_pairs() -> Iterator[Figure]:
@@ -46,16 +46,17 @@ def sorted_pairs() -> Iterator[Figure]:
 
 
 def summed_pairs() -> Iterator[Figure]:
-    """The logistic and error entropy, which no sorting helps, against the hinge and against one copy of the rows."""
+    """What no sorting helps, the logistic, sigmoid and error entropy, against the hinge and one copy of the rows."""
     n = 1_000_000
     hinge, w, X, y = ranking(Hinge(), n)
-    logistic = ranking(Logistic(), 2)[0]
+    logistic, sigmoid = ranking(Logistic(), 2)[0], ranking(Sigmoid(), 2)[0]
     entropy = Problem(ErrorDifference(), Welsch(), L2Ball(1.0), FEATURES)
     targets, target = X @ w + y, np.empty_like(X)
-    sort, near, wide, errors, copy = best_times(
+    sort, near, wide, bounded, errors, copy = best_times(
         lambda: all_pairs_objective(hinge, w, X, y),
         lambda: all_pairs_objective(logistic, w, X, y),
         lambda: all_pairs_objective(logistic, 40.0 * w, X, y),
+        lambda: all_pairs_objective(sigmoid, w, X, y),
         lambda: all_pairs_objective(entropy, 0.9 * w, X, targets),
         lambda: np.copyto(target, X),
     )
@@ -63,6 +64,7 @@ def summed_pairs() -> Iterator[Figure]:
     for case, taken in (
         ("logistic over all pairs, n = 1e6", near),
         (f"logistic, scores over a range of {spread:.0f}", wide),
+        ("sigmoid over all pairs, n = 1e6", bounded),
         ("error entropy over all pairs, n = 1e6", errors),
     ):
         yield Figure(case, taken / sort, "time of the hinge", 1.5, False, taken, sort)

@@ -95,12 +95,12 @@ def noisy_steps() -> Iterator[Figure]:
 
 def stream_prices() -> Iterator[Figure]:
     """The sensitivity of the pairs that were drawn, against the steps on them."""
-    n = 100_000
-    for lemma, surrogate, passes, buffer, goal in (
-        (5, Logistic(), 1, 1, 0.15),
-        (6, Hinge(), 1, 1, 0.15),
-        (6, Hinge(), 1, 4, 0.15),
-        (6, Hinge(), 10, 1, None),
+    for lemma, surrogate, n, passes, buffer, goal in (
+        (5, Logistic(), 100_000, 1, 1, 0.15),
+        (6, Hinge(), 100_000, 1, 1, 0.15),
+        (6, Hinge(), 100_000, 1, 4, 0.15),
+        (6, Hinge(), 100_000, 10, 1, None),
+        (6, Hinge(), 1000, 1000, 1, None),
     ):
         problem, _, X, y = ranking(surrogate, n)
         X /= np.linalg.norm(X, axis=1, keepdims=True)
@@ -110,6 +110,6 @@ def stream_prices() -> Iterator[Figure]:
         price = partial(smooth_exposure, *listed) if lemma == 5 else partial(nonsmooth_exposure, *listed, 2.0, 2.0)
         steps = partial(run_stream, problem, X, y, drawn, eta, weights, np.zeros(FEATURES))
         taken, against = best_times(price, steps)
-        stream = f"{passes} pass{'es' * (passes > 1)}, {buffer} partner{'s' * (buffer > 1)}"
+        stream = f"n = {n:,}, {passes} pass{'es' * (passes > 1)}, {buffer} partner{'s' * (buffer > 1)}"
         case = f"Lemma {lemma} for the drawn pairs, {stream} ({1e9 * taken / drawn.steps:.2g} ns a step)"
         yield Figure(case, taken / against, f"time of the {surrogate.name}'s steps", goal, False, taken, against)

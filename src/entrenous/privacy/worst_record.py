@@ -2,7 +2,8 @@
 
 Few can be: a record has less to gain the later its first touch comes. The first walk counts touches and follows one
 record through, the second leaves out whoever cannot come to as much as that one, the third follows those that are left
-(docs/proofs.md, Lemma 6, *Who can be the worst*). Each walk asks little of memory, which is what steps wait for.
+(docs/proofs.md, Lemma 6, *Who can be the worst*). Each walk asks little of memory, which is what steps wait for. In
+many passes over the records all of them come to much the same, and all are followed.
 """
 
 from __future__ import annotations
@@ -15,6 +16,9 @@ from numba import njit
 
 from entrenous.arrays import Array
 from entrenous.parts.pairing import Pairing
+
+_MANY_PASSES = 32
+"""Passes over the records from which on so many can be the worst that all are followed at once."""
 
 _ONE = np.uint64(1)
 """An index is unsigned here, and stays it only among its kind."""
@@ -32,6 +36,8 @@ def largest_recursion(pairing: Pairing, n: int, step_sizes: Array, weights: Arra
     numbers = step_sizes[start:], weights[start + 1 :], drift, jump
     single = bool(_have_one_partner(low, high))
     survey, candidates, follow = _walks(single)
+    if pairing.steps > _MANY_PASSES * n:
+        return float(follow(*pairs, np.arange(1, n + 1, dtype=np.uint32), n, *numbers))
     # With one partner a touch is a whole one, so that it can be counted in half the memory.
     touched = np.zeros(n, np.uint32 if single else np.float64)
     least, *sums = survey(*pairs, touched, *numbers)
@@ -177,6 +183,8 @@ def _walks(single):  # type: ignore[no-untyped-def]
             moment += weights[t] * energy
         worst = 0.0
         for i in range(1, used + 1):
+            if state[i, 2] == 0.0:
+                continue
             _, paid = _since_touched(
                 state[i, 0],
                 min(1.0, state[i, 3]),
