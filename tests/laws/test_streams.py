@@ -199,7 +199,7 @@ def slow_bounds(pairing, n, eta, weights, drift, jump):
 @pytest.mark.parametrize("buffer", [1, 2, 5, None, "pairs"])
 def test_the_fast_recursion_is_the_slow_one(buffer):
     rng = np.random.default_rng(0)
-    for n, steps in ((2, 5), (4, 30), (9, 20), (40, 15), (2, 1), (7, 6), (12, 11)):
+    for n, steps in ((2, 5), (4, 30), (9, 20), (40, 15), (2, 1), (7, 6), (12, 11), (3, 120)):
         draw = rng.integers(n, size=(2, steps + 1))
         if n > steps:
             # One pass, in which no record comes twice.
@@ -212,6 +212,18 @@ def test_the_fast_recursion_is_the_slow_one(buffer):
         fast = nonsmooth_exposure(pairing, n, eta, weights, drift, jump)
         # Averages over stretches without a touch are bounded by concavity: never below, hardly above.
         assert nonsmooth * (1 - 1e-12) <= fast <= nonsmooth * 1.1
+
+
+def test_a_record_of_little_weight_is_not_lost_in_rounding():
+    """Nearly all weight is on the first step: what is left for later ones is as small as the sums' rounding."""
+    T, late, drift, jump = 20_000, 18_000, 1.0, 1e-4
+    first, second = np.zeros(T, dtype=np.int64), np.ones(T, dtype=np.int64)
+    second[late] = 2
+    eta, weights = np.ones(T), np.zeros(T + 1)
+    eta[[0, late]] = 1e-8
+    weights[1], weights[late + 1 :] = 1.0, 8 * T * 2.0**-52 / (T - late)
+    numbers = random_pairs(first, second), T, eta, weights, drift, jump
+    assert nonsmooth_exposure(*numbers) >= followed([2], *numbers) * (1.0 - 1e-9) > 0.0
 
 
 def touched_records(pairing):
@@ -227,9 +239,8 @@ def followed(records, pairing, n, eta, weights, drift, jump):
     places = np.zeros(n, np.uint32)
     places[records] = np.arange(1, len(records) + 1)
     single = bool((pairing.high - pairing.low == 1).all())
-    unsigned = [indices.view(np.uint64) for indices in pairing]
     _, _, follow = worst_record._walks(single)
-    return follow(*unsigned, places, len(records), eta, weights[1:], drift, jump)
+    return follow(*pairing.unsigned(), places, len(records), eta, weights[1:], drift, jump)
 
 
 @pytest.mark.parametrize("buffer", [1, 3, "pairs"])
@@ -239,7 +250,7 @@ def test_only_records_that_cannot_be_the_worst_are_left_out(buffer, steps):
     rng = np.random.default_rng(17)
     late = 0
     for trial in range(200):
-        n, T = int(rng.choice([2, 3, 10, 30, 60])), int(rng.integers(1, 200))
+        n, T = int(rng.integers(7, 60)), int(rng.integers(1, 200))
         favoured = (rng.random(T + 1) < rng.choice([0.0, 0.1, 0.5])) & (np.arange(T + 1) > rng.random() * T)
         draw = rng.integers(n, size=(2, T + 1))
         draw[0][favoured] = n - 1
@@ -251,7 +262,7 @@ def test_only_records_that_cannot_be_the_worst_are_left_out(buffer, steps):
         records, found = touched_records(pairing), nonsmooth_exposure(*numbers)
         assert found == pytest.approx(followed(records, *numbers), rel=1e-9, abs=0.0)
         late += found > 1.01 * followed(records[:2], *numbers)
-    assert late > 5, "the worst record must not always be one of the first"
+    assert late > 10, "the worst record must not always be one of the first"
 
 
 @pytest.mark.parametrize("buffer", [1, 2, 3, 7])

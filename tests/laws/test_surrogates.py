@@ -175,6 +175,14 @@ def test_half_lines(surrogate):
         assert not math.isnan(surrogate.smoothness(line))
 
 
+@pytest.mark.parametrize("width", [1.0, 1e3, 1e9, 1e20])
+def test_the_sigmoids_smoothness_keeps_its_digits_where_it_is_nearly_straight(width):
+    """Near 0 the second derivative is ``t / (8 width^3)`` up to sign."""
+    for end in (1e-3, 1e-9):
+        found = Sigmoid(width).smoothness(Interval(-end, end))
+        assert found == pytest.approx(end / (8.0 * width**3), rel=1e-5, abs=0.0)
+
+
 def test_welsch_is_flat_for_enormous_errors():
     surrogate = Welsch(0.5)
     t = np.array([-1e200, -1e9, 1e9, 1e200])

@@ -21,8 +21,8 @@ from entrenous.parts.surrogates import Hinge, Sigmoid, SmoothedHinge, Surrogate,
 _SMOOTHING = 1e-3
 """Width of the parabola that stands in for the hinge's kink: the objective is off by at most half of it."""
 
-_LEAST_GAIN = 1e-6
-"""Share of the loss that an iteration has to save where there is no minimiser to arrive at."""
+_LEAST_GAIN = 1e-5
+"""Share of the first loss that an iteration has to save where there is no minimiser to arrive at."""
 
 
 def minimise(
@@ -59,8 +59,6 @@ def minimise(
         nonlocal iterations, best
         ridged = replace(problem, ridge=ridge)
         coordinates = coordinates_for(ridge)
-        falls_for_ever = ridge == 0.0 and isinstance(base_of(problem.surrogate), Sigmoid)
-        stop = {"gtol": tolerance, "ftol": _LEAST_GAIN if falls_for_ever else 0.0}
 
         def objective(v: Array) -> tuple[float, Array]:
             value, gradient = all_pairs_objective(ridged, coordinates.parameter(v), centred, y)
@@ -71,13 +69,17 @@ def minimise(
             iterations += 1
             progress(min(iterations, max_iter), max_iter)
 
+        begin, least_gain = coordinates.of(best), 0.0
+        if ridge == 0.0 and isinstance(base_of(problem.surrogate), Sigmoid):
+            least_gain = _LEAST_GAIN * objective(begin)[0]
         found = minimize(
             objective,
-            coordinates.of(best),
+            begin,
             jac=True,
             method="L-BFGS-B",
             callback=count,
-            options={"maxiter": max_iter, "maxfun": 2 * max_iter, "maxcor": 20, **stop},
+            # SciPy's ftol is a difference, as losses below 1 count as 1 there.
+            options={"maxiter": max_iter, "maxfun": 2 * max_iter, "maxcor": 20, "gtol": tolerance, "ftol": least_gain},
         )
         best = coordinates.parameter(np.asarray(found.x))
         return best

@@ -71,8 +71,7 @@ def run_stream(
         with_slope_of(problem.pair_loss, vector_kernel(code, ranking))(
             rows,
             labels,
-            # Unsigned, so that no step asks whether an index counts from the end.
-            *(indices.view(np.uint64) for indices in pairing),
+            *pairing.unsigned(),
             step_sizes,
             weights,
             *shape,

@@ -1,7 +1,7 @@
 """Which records meet at each step of a stream: the current record with a window of earlier ones.
 
 A `Pairing` is drawn without looking at any record. Step t pairs record ``current[t]`` with the records
-``stream[low[t]:high[t]]`` and averages; a record paired with itself gives no gradient.
+``stream[low[t]:high[t]]``, one at least, and averages; a record paired with itself gives no gradient.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from entrenous.arrays import Codes
+from entrenous.arrays import AnyArray, Codes
 
 
 class Pairing(NamedTuple):
@@ -24,6 +24,11 @@ class Pairing(NamedTuple):
     @property
     def steps(self) -> int:
         return len(self.current)
+
+    def unsigned(self) -> tuple[AnyArray, AnyArray, AnyArray, AnyArray]:
+        """The same, so that no compiled loop asks whether an index counts from the end: a fifth of its time."""
+        current, stream, low, high = (np.asarray(indices, dtype=np.int64).view(np.uint64) for indices in self)
+        return current, stream, low, high
 
 
 def with_previous(order: Codes, buffer: int | None) -> Pairing:

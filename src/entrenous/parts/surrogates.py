@@ -324,7 +324,8 @@ class Sigmoid(Surrogate):
             return 1.0 / (1.0 + np.exp(t / self.width))
 
     def derivative(self, t: Array) -> Array:
-        small = np.exp(-np.abs(t / self.width))
+        with np.errstate(over="ignore"):
+            small = np.exp(-np.abs(t / self.width))
         return -small / np.square(1.0 + small) / self.width
 
     def slopes(self, margins: Interval) -> tuple[float, float]:
@@ -339,8 +340,9 @@ class Sigmoid(Surrogate):
         peak = math.log(2.0 + math.sqrt(3.0))
         if nearest <= peak <= farthest:
             return _STEEPEST_SIGMOID / self.width**2
-        small = math.exp(-(farthest if farthest < peak else nearest))
-        return small * (1.0 - small) / (1.0 + small) ** 3 / self.width**2
+        at = farthest if farthest < peak else nearest
+        small = math.exp(-at)
+        return small * -math.expm1(-at) / (1.0 + small) ** 3 / self.width**2
 
     @property
     def hoelder(self) -> Hoelder:

@@ -30,8 +30,7 @@ def largest_recursion(pairing: Pairing, n: int, step_sizes: Array, weights: Arra
     start = int(_first_touch(*pairing))
     if start == pairing.steps:
         return 0.0
-    # Unsigned, so that no walk asks whether an index counts from the end: a fifth of its time.
-    current, stream, low, high = (indices.view(np.uint64) for indices in pairing)
+    current, stream, low, high = pairing.unsigned()
     pairs = current[start:], stream, low[start:], high[start:]
     numbers = step_sizes[start:], weights[start + 1 :], drift, jump
     single = bool(_have_one_partner(low, high))
@@ -109,13 +108,15 @@ def _walks(single):  # type: ignore[no-untyped-def]
         most = touched[0]
         for i in range(len(touched)):
             most = max(most, touched[i])
-        # Sums of T terms are off by T roundings of the whole at most: the bound is widened by more than that.
+        # Sums of T terms are off by T roundings of the whole at most: every part of the bound is widened by more.
         slack = 8.0 * len(current) * 2.0**-52
         chosen = np.empty(len(touched), np.int64)
         used, energy, mass_before, moment_before = 0, 0.0, 0.0, 0.0
         for t in range(len(current)):
-            rest = mass - mass_before + slack * mass
-            grown = rest * (max(moment - moment_before - rest * energy, 0.0) + slack * moment)
+            rest = mass - mass_before
+            spread = max(moment - moment_before - rest * energy, 0.0) + slack * (moment + mass * energy)
+            rest += slack * mass
+            grown = rest * spread
             base, reach = drift * math.sqrt(grown), jump * max(eta[t], longest) * rest
             if (base + reach * most) * (1.0 + slack) < least:
                 break
