@@ -31,6 +31,7 @@ from sklearn.metrics import roc_auc_score
 import entrenous as en
 
 RESULT = Path(__file__).parent / "results" / "scale.json"
+PAGE = Path(__file__).parents[1] / "docs" / "large-tables.md"
 CHUNK = 100_000
 FLIGHTS = {
     "day_of_year": (1, 366),
@@ -211,8 +212,23 @@ def one(kind: str, path: str, epsilon: str, last: str) -> dict[str, Any]:
     return chunked(Path(path), budget, None if last == "none" else Path(last))
 
 
+def write_page(results: dict[str, Any]) -> None:
+    """Puts the two tables into the page."""
+    whole = ["| noisy-gd, unless said | rows | steps | seconds | peak | test AUC |", "|---" * 6 + "|"]
+    for title, row in results["whole"].items():
+        size = f"{row['rows']:,} x {row['features']} | {row['steps']} | {row['seconds']:.1f}"
+        whole.append(f"| {title} | {size} | {row['peak_over_input']:.2f} | {row['test_auc']:.3f} |")
+    parts = ["| sgd-previous, chunks of 100,000 flights | seconds | peak, MB |", "|---" * 3 + "|"]
+    parts += [f"| {title} | {row['seconds']:.1f} | {row['peak_MB']:.1f} |" for title, row in results["chunked"].items()]
+    text = PAGE.read_text(encoding="utf-8")
+    for name, lines in (("whole", whole), ("chunked", parts)):
+        start, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
+        text = text.split(start)[0] + start + "\n".join(lines) + "\n" + end + text.split(end)[1]
+    PAGE.write_text(text, encoding="utf-8")
+
+
 def main() -> None:
-    """Measure, print, store."""
+    """Measure, print, store, and write the page's tables."""
     warnings.simplefilter("ignore", en.PrivacyWarning)
     if len(sys.argv) > 1:
         sys.stdout.write(json.dumps(one(*sys.argv[1:])))
@@ -231,6 +247,7 @@ def main() -> None:
     RESULT.parent.mkdir(exist_ok=True)
     content = {"library": f"entrenous {en.__version__}", "results": results}
     RESULT.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+    write_page(results)
 
 
 if __name__ == "__main__":
