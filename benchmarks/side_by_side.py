@@ -204,7 +204,7 @@ COLOURS = {
     "dlib-bin": "tab:red",
     "libauc": "tab:purple",
 }
-MARKS = "oDsP8Xv^<>*dh"
+MARKS = "oDsP^Xv^<>*dh"
 
 
 def draw(content: dict[str, Any], path: Path) -> None:
