@@ -10,10 +10,9 @@ interpolated kernels: Fong and Darve 2009). The matrices between cells depend on
   near 50 and ``50^-8 = 3e-14``; the sigmoid's slope has them twice, and comes to 1e-12. For the Gaussian, which has
   none, the p-th derivative at 0 gives ``2 (a/2)^p / (2^(p/2) (p/2)!) = 5e-15`` with a <= 1/16 and p = 8.
 * *Far cells.* Beyond a margin of 4 the logistic is eight terms of ``log(1 + e^-t) = sum_m (-1)^(m-1) e^(-mt) / m``,
-  the rest below ``e^-32 = 1.3e-14`` of the first (of the sigmoid's slope 9 times that), and the sigmoid is the
-  logistic's slope with its sign turned. Each
-  term is separable and travels along the axis as one number, so wide scores cost nothing but their cells. A Gaussian
-  beyond 9 bandwidths is below ``3e-18`` and left out.
+  the rest below ``e^-32 = 1.3e-14`` of the first. The sigmoid is the logistic's slope with its sign turned, and the
+  rest of its own slope 9 times that. Each term is separable and travels along the axis as one number, so wide scores
+  cost nothing but their cells. A Gaussian beyond 9 bandwidths is below ``3e-18`` and left out.
 * *Small sums.* The error of these two is relative for every pair of cells, all terms have one sign, and so losses and
   slopes of well separated classes keep their digits until they underflow. Welsch's slopes are exact up to
   ``1e-14 / bandwidth`` per pair; where all errors lie within one cell, the cell shrinks to them.

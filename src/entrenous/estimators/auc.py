@@ -225,7 +225,7 @@ class AUCClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
 
         On private rows this is a release that no certificate covers.
         """
-        from sklearn.metrics import roc_auc_score  # here, because it takes as long to import as half of this library
+        from sklearn.metrics import roc_auc_score  # here: it brings much along that no fit needs
 
         scores, labels = self.decision_function(X), np.asarray(y)
         if scores.ndim == 1:
