@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 OLDEST := .venv-oldest
 PIP_QUIET := --quiet --disable-pip-version-check
 
-.PHONY: demo test test-oldest lint types clean
+.PHONY: demo test test-oldest lint types imports clean
 
 demo: $(VENV)/.demo
 	$(BIN)/entrenous demo
@@ -23,6 +23,10 @@ lint: $(VENV)/.dev
 
 types: $(VENV)/.dev
 	$(BIN)/mypy
+
+# Which room may import which: the contracts of pyproject.toml.
+imports: $(VENV)/.dev
+	$(BIN)/lint-imports
 
 $(VENV)/.demo: pyproject.toml
 	$(PYTHON) -m venv $(VENV)

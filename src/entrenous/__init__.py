@@ -8,10 +8,9 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from entrenous.version import __version__
 
 if TYPE_CHECKING:
-    from entrenous import datasets
     from entrenous.engine.plan import Plan
     from entrenous.engine.progress import progress_bar
     from entrenous.errors import AssumptionError, EntrenousError, InputError, PrivacyError, PrivacyWarning
@@ -22,26 +21,28 @@ if TYPE_CHECKING:
     from entrenous.estimators.pipelines import check_pipeline
     from entrenous.estimators.pointwise import PointwiseClassifier, PointwiseRegressor
     from entrenous.estimators.standardizer import PrivateStandardizer
-    from entrenous.onnx_export import to_onnx
-    from entrenous.parts.feature_domains import FeatureBall, FeatureBounds
-    from entrenous.parts.own_surrogate import own_surrogate
-    from entrenous.parts.private_bounds import PrivateBounds
-    from entrenous.persistence import load, save
-    from entrenous.planners import Algorithm, algorithms
+    from entrenous.files import datasets
+    from entrenous.files.model_files import load, save
+    from entrenous.files.onnx_export import to_onnx
+    from entrenous.files.tables import read_chunks
     from entrenous.planners.planning import plan
-    from entrenous.plots import plot_coefficients, plot_metric, plot_privacy_curve
+    from entrenous.planners.registry import Algorithm, algorithms
     from entrenous.privacy.certificate import PrivacyCertificate
     from entrenous.privacy.composition import compose_certificates
-    from entrenous.tables import read_chunks
+    from entrenous.problem.features.ball import FeatureBall
+    from entrenous.problem.features.box import FeatureBounds
+    from entrenous.problem.features.private_bounds import PrivateBounds
+    from entrenous.problem.surrogates.own import own_surrogate
+    from entrenous.report.plots import plot_coefficients, plot_metric, plot_privacy_curve
 
 _HOMES = {
     "AUCClassifier": "entrenous.estimators.auc",
-    "Algorithm": "entrenous.planners",
+    "Algorithm": "entrenous.planners.registry",
     "AssumptionError": "entrenous.errors",
     "EntrenousError": "entrenous.errors",
     "ErrorEntropyRegressor": "entrenous.estimators.entropy",
-    "FeatureBall": "entrenous.parts.feature_domains",
-    "FeatureBounds": "entrenous.parts.feature_domains",
+    "FeatureBall": "entrenous.problem.features.ball",
+    "FeatureBounds": "entrenous.problem.features.box",
     "InputError": "entrenous.errors",
     "MahalanobisLearner": "entrenous.estimators.metric",
     "OneHot": "entrenous.estimators.one_hot",
@@ -51,21 +52,21 @@ _HOMES = {
     "PrivacyCertificate": "entrenous.privacy.certificate",
     "PrivacyError": "entrenous.errors",
     "PrivacyWarning": "entrenous.errors",
-    "PrivateBounds": "entrenous.parts.private_bounds",
+    "PrivateBounds": "entrenous.problem.features.private_bounds",
     "PrivateStandardizer": "entrenous.estimators.standardizer",
-    "algorithms": "entrenous.planners",
+    "algorithms": "entrenous.planners.registry",
     "check_pipeline": "entrenous.estimators.pipelines",
     "compose_certificates": "entrenous.privacy.composition",
-    "load": "entrenous.persistence",
-    "own_surrogate": "entrenous.parts.own_surrogate",
+    "load": "entrenous.files.model_files",
+    "own_surrogate": "entrenous.problem.surrogates.own",
     "plan": "entrenous.planners.planning",
-    "plot_coefficients": "entrenous.plots",
-    "plot_metric": "entrenous.plots",
-    "plot_privacy_curve": "entrenous.plots",
+    "plot_coefficients": "entrenous.report.plots",
+    "plot_metric": "entrenous.report.plots",
+    "plot_privacy_curve": "entrenous.report.plots",
     "progress_bar": "entrenous.engine.progress",
-    "read_chunks": "entrenous.tables",
-    "save": "entrenous.persistence",
-    "to_onnx": "entrenous.onnx_export",
+    "read_chunks": "entrenous.files.tables",
+    "save": "entrenous.files.model_files",
+    "to_onnx": "entrenous.files.onnx_export",
 }
 
 __all__ = [
@@ -107,7 +108,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name == "datasets":
-        return import_module("entrenous.datasets")
+        return import_module("entrenous.files.datasets")
     if name not in _HOMES:
         raise AttributeError(f"module 'entrenous' has no attribute {name!r}")
     value = getattr(import_module(_HOMES[name]), name)

@@ -17,7 +17,10 @@ _BLOCK = 1 << 14
 """Numbers per block: 128 kB of float64, so that a block and what is made of it stay in a core's cache."""
 
 
-def row_blocks(X: AnyArray) -> Iterator[slice]:
-    """Slices of a table's rows: work on one after the other needs no second table, and no second trip to memory."""
-    step = max(1, _BLOCK // max(1, X.shape[1]))
+def row_blocks(X: AnyArray, least: int = 1) -> Iterator[slice]:
+    """Slices of a table's rows: work on one after the other needs no second table, and no second trip to memory.
+
+    `least` rows go into each, where work on few would not pay.
+    """
+    step = max(least, _BLOCK // max(1, X.shape[1]))
     return (slice(start, start + step) for start in range(0, len(X), step))

@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from entrenous import __version__
 from entrenous.cli.inputs import (
     bounds_from,
     epsilon_from,
@@ -20,6 +19,7 @@ from entrenous.cli.inputs import (
 )
 from entrenous.cli.messages import clear_errors
 from entrenous.errors import InputError
+from entrenous.version import __version__
 
 app = typer.Typer(
     help="Learn from pairs of records, privately, with a certificate that can be checked.",
@@ -29,7 +29,7 @@ app = typer.Typer(
 )
 
 Epsilon = Annotated[str, typer.Option(help="Privacy budget, or 'none' for a fit without privacy.")]
-Delta = Annotated[float | None, typer.Option(help="Default 1/n^2; 0 asks for pure privacy.")]
+Delta = Annotated[float | None, typer.Option(help="Default 1/n^2, at least 1e-18; 0 asks for pure privacy.")]
 Bounds = Annotated[
     list[str] | None,
     typer.Option(
@@ -102,7 +102,7 @@ def fit(
         from entrenous.cli.inputs import chunks_of, features_and_label, options_for_chunks
         from entrenous.engine.progress import progress_bar
         from entrenous.estimators.auc import AUCClassifier
-        from entrenous.persistence import save
+        from entrenous.files.model_files import save
 
         estimator = AUCClassifier(
             budget,
@@ -118,11 +118,11 @@ def fit(
         # A long table takes its time to read, so the bar is there from the beginning.
         with progress_bar(f"fitting {table.name}"):
             if chunk_rows is None:
-                X, y = features_and_label(table, target, names_from(drop))
+                X, y = features_and_label(table, target, names_from(drop), ranges)
                 estimator.set_params(classes=label_values(names_from(classes), y)).fit(X, y)
             else:
                 estimator.set_params(options=options_for_chunks(algorithm))
-                n_total, chunks = chunks_of(table, target, names_from(drop), chunk_rows)
+                n_total, chunks = chunks_of(table, target, names_from(drop), ranges, chunk_rows)
                 for X, y in chunks:
                     if estimator.classes is None:
                         estimator.set_params(classes=label_values(names_from(classes), y))
@@ -148,8 +148,8 @@ def predict(
     with clear_errors():
         free_to_write(force, out)
         from entrenous.cli.inputs import columns_of
-        from entrenous.persistence import load
-        from entrenous.tables import read_table, write_table
+        from entrenous.files.model_files import load
+        from entrenous.files.tables import read_table, write_table
 
         estimator = load(model)
         if not hasattr(estimator, "decision_function"):
@@ -193,8 +193,8 @@ def plan(
     with clear_errors():
         ranges = bounds_from(bounds, clip)
         width = n_features_from(features, ranges)
-        from entrenous.engine.description import DomainDescription
         from entrenous.planners.planning import plan as make_plan
+        from entrenous.report.bounds_table import DomainDescription
 
         made = make_plan(
             algorithm,
@@ -220,7 +220,7 @@ def algorithms() -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from entrenous.planners import algorithms as listed
+    from entrenous.planners.registry import algorithms as listed
 
     records = listed()
     table = Table(*records.header(), box=None, header_style="bold")
@@ -235,16 +235,24 @@ def algorithms() -> None:
 def verify(
     file: Annotated[Path, typer.Argument(help="A certificate (.json) or a saved model.")],
 ) -> None:
-    """Recompute a certificate from its own public numbers; exit 1 when it is false."""
+    """Recompute a certificate from its own public numbers.
+
+    Exit code 0: verified. 3: verified, with reservations that are listed. 1: not verified. It proves the arithmetic of
+    the description, not that the noise was drawn.
+    """
     with clear_errors():
-        from entrenous.persistence import certificate_in
+        from entrenous.files.model_files import certificate_in
 
         certificate = certificate_in(file)
         if certificate is None:
             typer.echo("this model was fitted without privacy: there is nothing to verify")
             raise typer.Exit(1)
         typer.echo(str(certificate))
-        typer.echo(str(certificate.verify()))
+        found = certificate.verify()
+        typer.echo(str(found))
+        if found.reservations:
+            typer.echo(f"verified, with reservations ({len(found.reservations)}): read them before you rely on it")
+            raise typer.Exit(3)
         typer.echo("verified")
 
 

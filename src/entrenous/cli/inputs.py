@@ -12,7 +12,7 @@ from entrenous.errors import InputError, PrivacyError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from entrenous.parts.feature_domains import FeatureBounds
+    from entrenous.problem.features.box import FeatureBounds
 
 
 def epsilon_from(text: str) -> float | None:
@@ -37,7 +37,7 @@ def bounds_from(texts: Sequence[str] | None, clip: float | None) -> FeatureBound
     """Ranges from files and ``col=lo:hi`` entries; later ones win."""
     if not texts:
         return None
-    from entrenous.parts.feature_domains import FeatureBounds
+    from entrenous.problem.features.box import FeatureBounds
 
     ranges: dict[str, tuple[float, float]] = {}
     for text in texts:
@@ -59,7 +59,7 @@ def loosely(ranges: FeatureBounds | None, share: float | None) -> Any:
     """The ranges as they are, or as the loose ones of a private search."""
     if share is None or ranges is None:
         return ranges
-    from entrenous.parts.private_bounds import PrivateBounds
+    from entrenous.problem.features.private_bounds import PrivateBounds
 
     return PrivateBounds(ranges, share)
 
@@ -88,36 +88,43 @@ def need_bounds(budget: float | None, ranges: FeatureBounds | None) -> None:
         )
 
 
-def features_and_label(path: Path, target: str, drop: Sequence[str]) -> tuple[pd.DataFrame, pd.Series[Any]]:
+def features_and_label(
+    path: Path, target: str, drop: Sequence[str], ranges: FeatureBounds | None
+) -> tuple[pd.DataFrame, pd.Series[Any]]:
     """The table without its label and the dropped columns, and the label; all features must be numbers."""
-    from entrenous.tables import read_table
+    from entrenous.files.tables import has_doubtful_header, read_table
 
     frame = read_table(path)
+    # The target first: until it is found, the first line of a CSV may be a record.
     label = columns_of(frame, [target], path)[target]
     columns_of(frame, drop, path)
     features = frame.drop(columns=[target, *drop])
     features.columns = features.columns.map(str)
-    _need_numbers(features)
+    doubtful = has_doubtful_header(path, list(frame.columns))
+    _need_declared(list(features.columns), ranges, doubtful)
+    _need_numbers(features, doubtful)
     return features, label
 
 
 def chunks_of(
-    path: Path, target: str, drop: Sequence[str], rows: int
+    path: Path, target: str, drop: Sequence[str], ranges: FeatureBounds | None, rows: int
 ) -> tuple[int, Iterator[tuple[pd.DataFrame, pd.Series[Any]]]]:
     """How many rows a table has, and `features_and_label` of so many of them at a time."""
-    from entrenous.tables import read_chunks
+    from entrenous.files.tables import has_doubtful_header, read_chunks
 
     whole = read_chunks(path, target, rows=rows)
     missing = [name for name in drop if name not in whole.columns]
     if missing:
         raise InputError(f"{path} needs the columns {', '.join(drop)}", f"no {', '.join(missing)}", "Check --drop.")
     chunks = read_chunks(path, target, columns=[name for name in whole.columns if name not in drop], rows=rows)
+    doubtful = has_doubtful_header(path, (target, *whole.columns))
+    _need_declared(chunks.columns, ranges, doubtful)
     if chunks.n_rows < 2:
         raise InputError("a fit needs two rows at least", f"{chunks.n_rows} in {path}", "Check the file.")
 
     def checked() -> Iterator[tuple[pd.DataFrame, pd.Series[Any]]]:
         for features, label in chunks:
-            _need_numbers(features)
+            _need_numbers(features, doubtful)
             yield features, label
 
     return chunks.n_rows, checked()
@@ -125,7 +132,7 @@ def chunks_of(
 
 def options_for_chunks(algorithm: str) -> dict[str, Any] | None:
     """What makes an algorithm take records as they come; an error where nothing does."""
-    from entrenous.planners import algorithm_named, algorithms
+    from entrenous.planners.registry import algorithm_named, algorithms
 
     able = [record for record in algorithms() if record.online or "order" in record.options]
     if algorithm not in [record.name for record in able]:
@@ -137,8 +144,28 @@ def options_for_chunks(algorithm: str) -> dict[str, Any] | None:
     return {"order": "arrival"} if "order" in algorithm_named(algorithm).options else None
 
 
-def _need_numbers(features: pd.DataFrame) -> None:
+def _need_declared(columns: Sequence[str], ranges: FeatureBounds | None, doubtful: bool) -> None:
+    """An error that names no column where ranges do not fit a table whose header is doubtful.
+
+    Of other tables the library says which columns differ.
+    """
+    undeclared = [] if ranges is None else [name for name in columns if name not in ranges.ranges()]
+    if undeclared and doubtful:
+        raise InputError(
+            "bounds need exactly the table's features",
+            f"no bounds for {len(undeclared)} of {len(columns)}, and numbers among the columns' names",
+            "Is the first line a header? If it is, declare a public range for each column, or --drop the column.",
+        )
+
+
+def _need_numbers(features: pd.DataFrame, doubtful: bool) -> None:
     text = [str(column) for column in features.columns if features[column].dtype.kind not in "biuf"]
+    if text and doubtful:
+        raise InputError(
+            "features must be numbers",
+            f"text in {len(text)} of {features.shape[1]}, and numbers among the columns' names",
+            "Is the first line a header? If it is, encode the columns of text, or --drop them.",
+        )
     if text:
         raise InputError(
             "features must be numbers", f"text in {', '.join(text)}", f"Encode them, or --drop {','.join(text)}."
@@ -146,8 +173,8 @@ def _need_numbers(features: pd.DataFrame) -> None:
 
 
 def columns_of(frame: pd.DataFrame, names: Sequence[str], path: Path) -> pd.DataFrame:
-    """These columns of a table; an error that lists what is there."""
-    from entrenous.tables import need_columns
+    """These columns of a table; an error where some are missing."""
+    from entrenous.files.tables import need_columns
 
     need_columns(path, names, list(frame.columns))
     return frame[list(names)]

@@ -18,8 +18,8 @@ from sklearn.model_selection import train_test_split
 
 from entrenous.errors import InputError
 from entrenous.estimators.auc import AUCClassifier
-from entrenous.parts.feature_domains import FeatureBounds
 from entrenous.privacy.certificate import PrivacyCertificate
+from entrenous.problem.features.box import FeatureBounds
 
 EPSILONS = (0.1, 0.5, 1.0, 2.0, 4.0)
 SHOWN_EPSILON = 1.0

@@ -11,9 +11,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from entrenous import __version__
 from entrenous.demo.breast_cancer import WIDENING, DemoResult, Outcome, number_of_fits, run_demo
-from entrenous.report import CurvePoint, need_report_extra, privacy_curve_svg, render, standalone_svg
+from entrenous.report.page import CurvePoint, need_report_extra, privacy_curve_svg, render, standalone_svg
+from entrenous.version import __version__
 
 DEFAULT_SPLITS = 10
 TITLE = "Ranking tumours, in confidence"

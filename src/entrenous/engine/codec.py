@@ -1,70 +1,33 @@
-"""Plans and their parts to and from JSON by a closed list of types: reading never imports or runs what a file names."""
+"""Plans and their parts to and from JSON by the registered types: reading never imports or runs what a file names."""
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
-from functools import cache
 from typing import Any, TypeVar
 
 import numpy as np
 
 from entrenous.errors import EntrenousError, InputError
+from entrenous.registry import is_part, part_named
 
 T = TypeVar("T")
 
 
-@cache
-def _types() -> dict[str, type]:
-    from entrenous.engine.bounds_release import BoundsRelease
-    from entrenous.engine.level import LevelRelease
-    from entrenous.engine.listed_pairs import ListedDescent, ListedMinimise
-    from entrenous.engine.phases import Descent, Minimise, MomentRelease
-    from entrenous.engine.plan import Plan
-    from entrenous.engine.saddle import SaddlePoint
-    from entrenous.engine.sampled import SampledDescent
-    from entrenous.engine.streaming import Streaming
-    from entrenous.parts.feature_domains import FeatureBall, FeatureBounds
-    from entrenous.parts.pair_list import PairList
-    from entrenous.parts.parameter_domains import PARAMETER_DOMAINS
-    from entrenous.parts.pointwise import POINT_SCORES
-    from entrenous.parts.private_bounds import PrivateBounds
-    from entrenous.parts.problem import Problem
-    from entrenous.parts.scores import SCORES
-    from entrenous.parts.streams import Stream
-    from entrenous.parts.surrogates import SURROGATES
-    from entrenous.privacy.budget import Budget
-    from entrenous.privacy.mechanisms import Mechanism, Sampling
-
-    kinds: list[type] = [
-        Plan,
-        Problem,
-        Budget,
-        Mechanism,
-        Sampling,
-        Descent,
-        SaddlePoint,
-        MomentRelease,
-        Minimise,
-        Stream,
-        Streaming,
-        SampledDescent,
-        LevelRelease,
-        PairList,
-        ListedDescent,
-        ListedMinimise,
-        FeatureBounds,
-        FeatureBall,
-        PrivateBounds,
-        BoundsRelease,
-    ]
-    kinds += [*SURROGATES.values(), *SCORES.values(), *POINT_SCORES.values(), *PARAMETER_DOMAINS.values()]
-    return {kind.__name__: kind for kind in kinds}
+def read_json(text: str | bytes, needs: str, way_out: str) -> Any:
+    """What a JSON text holds; a clear error for anything else, however deep or long its numbers are."""
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise InputError(needs, "brackets inside brackets, too deep to read", way_out) from None
+    except ValueError as error:
+        raise InputError(needs, f"text that is not JSON ({error})", way_out) from error
 
 
 def encode(thing: Any) -> Any:
-    """JSON for None, numbers, text, sequences, mappings with text keys, NumPy values and the listed dataclasses."""
+    """JSON for None, numbers, text, sequences, mappings with text keys, NumPy values and registered dataclasses."""
     if isinstance(thing, np.ndarray | np.generic):
         thing = thing.tolist()
     if isinstance(thing, float) and not math.isfinite(thing):
@@ -75,12 +38,12 @@ def encode(thing: Any) -> Any:
         return [encode(item) for item in thing]
     if isinstance(thing, Mapping) and all(isinstance(key, str) for key in thing):
         return {"type": "dict", "items": {key: encode(value) for key, value in thing.items()}}
-    if is_dataclass(thing) and not isinstance(thing, type) and _types().get(type(thing).__name__) is type(thing):
+    if is_dataclass(thing) and not isinstance(thing, type) and is_part(type(thing)):
         return {"type": type(thing).__name__, **{f.name: encode(getattr(thing, f.name)) for f in fields(thing)}}
     raise InputError(
-        "only numbers, text, sequences, mappings and the library's own parts can be stored",
+        "only numbers, text, sequences, mappings and registered parts can be stored",
         f"a {type(thing).__name__}",
-        "Replace it by its public numbers.",
+        "Replace it by its public numbers, or register its class with entrenous.registry.part.",
     )
 
 
@@ -88,9 +51,12 @@ def decode(content: Any, expected: type[T]) -> T:
     """The inverse of `encode`; sequences come back as tuples."""
     try:
         thing = _decode(content)
-    except (KeyError, TypeError, EntrenousError) as error:
+    except RecursionError:
+        raise InputError("a stored object", "one inside another, too deep to read", "Save it again.") from None
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        detail = str(error) if isinstance(error, EntrenousError) else repr(error)
         raise InputError(
-            "a stored object needs the library's own types and fields", str(error), "Save it again."
+            "a stored object needs registered types and their own fields", detail, "Save it again."
         ) from error
     if not isinstance(thing, expected):
         raise InputError(f"a stored {expected.__name__}", f"a {type(thing).__name__}", "Save it again.")
@@ -108,4 +74,4 @@ def _decode(content: Any) -> Any:
         return {key: _decode(value) for key, value in named["items"].items()}
     if kind == "float":
         return {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}[named["text"]]
-    return _types()[kind](**{key: _decode(value) for key, value in named.items()})
+    return part_named(kind)(**{key: _decode(value) for key, value in named.items()})

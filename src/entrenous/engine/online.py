@@ -5,24 +5,32 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from entrenous.engine.labels import Means, in_user_units, noise_in_user_units, read_labels
-from entrenous.engine.phases import Fold, OnlinePhase
+from entrenous.engine.labels import in_user_units, noise_in_user_units, read_labels
+from entrenous.engine.phases.phase import OnlinePhase
 from entrenous.engine.plan import Plan
-from entrenous.engine.run import Fitted, certified, checked_rows
-from entrenous.errors import AssumptionError, InputError
-from entrenous.parts.feature_domains import missing_bounds
-from entrenous.parts.targets import TargetRange
+from entrenous.engine.run import Fitted, certified, checked_rows, naming_kind_of
+from entrenous.engine.streams.fold import Fold
+from entrenous.errors import AssumptionError, InputError, PrivacyError
 from entrenous.privacy.noise import noise_from
+from entrenous.problem.features.declared import missing_bounds
+from entrenous.problem.targets import TargetRange
 
 
 class OnlineRun:
     """`run` on records that come in chunks, for plans of one phase in order of arrival.
 
-    Until it has released, it holds rows and iterates that no noise covers: keep it in memory only.
+    Until it has released, it holds rows and iterates that no noise covers: a private one stays in this process, and
+    there is one of it, because two ends of one beginning would spend twice.
     """
 
     def __init__(self, plan: Plan, random_state: Any) -> None:
         phase = plan.phases[0]
+        if phase.reads_raw_rows:
+            raise AssumptionError(
+                "PrivateBounds has to see all records before the first step",
+                "a fit on records that come one by one",
+                "Declare bounds=(low, high).",
+            )
         if len(plan.phases) != 1 or not isinstance(phase, OnlinePhase) or not phase.in_order:
             raise AssumptionError(
                 "records can come one by one only where an algorithm uses them in order of arrival",
@@ -31,18 +39,27 @@ class OnlineRun:
             )
         if plan.features is None:
             raise missing_bounds("a fit on records that come one by one")
-        if plan.bounds_release is not None:
-            raise AssumptionError(
-                "PrivateBounds has to see all records before the first step",
-                "a fit on records that come one by one",
-                "Declare bounds=(low, high).",
-            )
         self._plan, self._phase, self._noise = plan, phase, noise_from(random_state)
         self._certificate = certified(plan, self._noise)
         self._fold: Fold | None = phase.begin(plan.problem, plan.problem.start())
-        self._means = None if plan.is_private else Means(plan.n_features)
+        self._means = None if plan.is_private else plan.task_object.running_means(plan.n_features)
         self._targets: TargetRange | None = None
         self.seen = 0
+
+    @property
+    def is_private(self) -> bool:
+        """Whether the plan of this run is; what anybody says about later ones does not matter."""
+        return self._plan.is_private
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        # Pickle of every kind and both kinds of copies come through here.
+        if self.is_private:
+            raise PrivacyError(
+                "a private run that is under way stays where it is: it holds rows that no noise covers",
+                "an attempt to pickle or copy it",
+                "Feed it all records and keep what it releases; an estimator is pickled without it.",
+            )
+        return super().__reduce_ex__(protocol)
 
     @property
     def planned(self) -> int:
@@ -66,11 +83,12 @@ class OnlineRun:
                 "Declare how many will come before the first of them, or fit anew: that spends a new budget.",
             )
         assert plan.features is not None
-        internal = plan.features.to_internal(rows)
-        self._fold.feed(internal, labels)
+        self._certificate = naming_kind_of(rows, self._certificate)
+        internal = rows.inside(plan.features)
+        self._fold.feed(internal.array(), labels)
         self.seen += len(rows)
         if self._means is not None:
-            self._means.feed(internal, labels, plan.task)
+            self._means.feed(internal, labels)
         if plan.is_private and not (self.is_over or self._phase.every_iterate):
             return None
         return self._released(self._fold)
@@ -85,7 +103,7 @@ class OnlineRun:
         if not plan.is_private:
             seen = max(2, self.seen)
             phase = self._phase.up_to(seen)
-            so_far = replace(plan, n=seen, phases=(phase,), public=phase.described)
+            so_far = replace(plan, n=seen, phases=(phase,))
         noise = noise_in_user_units(so_far, plan.features, self._targets, released)
         return Fitted(coef, intercept, released.w, released.steps, so_far, self._certificate, noise, plan.features)
 

@@ -6,30 +6,36 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
 from typing import Any
 
-from entrenous import __version__
-from entrenous.engine.bounds_release import BoundsRelease
-from entrenous.engine.codec import decode, encode
-from entrenous.engine.phases import Phase
+from entrenous.engine.codec import decode, encode, read_json
+from entrenous.engine.old_plans import upgraded
+from entrenous.engine.phases.phase import Phase
+from entrenous.engine.plan_checks import check_plan, own_parts
 from entrenous.engine.run import Fitted, run
 from entrenous.errors import InputError, warn_of_privacy
-from entrenous.parts.feature_domains import FeatureDomain
-from entrenous.parts.pair_list import PairList
-from entrenous.parts.problem import Problem
 from entrenous.privacy.accounting import TOLERANCE, account_name, accountant_version, confirm, total_epsilon
 from entrenous.privacy.budget import Budget
 from entrenous.privacy.certificate import PrivacyCertificate, as_json, describe_problem
-from entrenous.privacy.mechanisms import Mechanism
+from entrenous.privacy.mechanisms.mechanism import Mechanism
+from entrenous.problem.features.domain import FeatureDomain
+from entrenous.problem.pair_list import PairList
+from entrenous.problem.problem import Problem
+from entrenous.problem.tasks.task import Task, task_named
+from entrenous.registry import part
+from entrenous.version import __version__
 
-SCHEMA = "entrenous-plan/1"
+SCHEMA, OLD_SCHEMA = "entrenous-plan/2", "entrenous-plan/1"
 
 
+@part
 @dataclass(frozen=True)
 class Plan:
-    """The phases of a run, its mechanisms, and what they cost.
+    """The phases of a run, and what they cost.
 
-    Print it, store it, check it: it holds public numbers only. `run` is where rows enter.
+    Print it, store it, check it: it holds public numbers only. `run` is where rows enter. A plan that does not do what
+    its mechanisms are priced for cannot be built (`plan_checks`).
     """
 
     algorithm: str
@@ -38,37 +44,69 @@ class Plan:
     budget: Budget
     n: int
     phases: tuple[Phase, ...]
-    mechanisms: tuple[Mechanism, ...] = ()
     calibration: str = "tight"
-    public: Mapping[str, Any] = field(default_factory=dict)
-    """Numbers of the planner that the certificate needs to be recomputed: step size, steps, weights."""
+    remarks: Mapping[str, Any] = field(default_factory=dict)
+    """Further public numbers of the planner, for the reader of a certificate: no lemma needs them."""
     warnings: tuple[str, ...] = ()
     index_seed: int | None = None
-    """Seed of the index stream (`parts.indices`) where the plan draws one. It says nothing about the noise."""
+    """Seed of the order in which records meet (`problem.streams.indices`); ``None``: no order is drawn.
+
+    Public, and unrelated to the noise.
+    """
     features: FeatureDomain | None = None
-    """Public domain of the rows; with `bounds_release` the loose one to search in."""
-    bounds_release: BoundsRelease | None = None
-    """What happens before the phases where the bounds are to be found; its mechanism is the first of `mechanisms`."""
+    """Public domain of the rows; where the first phase looks for bounds, the loose one to search in."""
     classes: tuple[Any, ...] | None = None
     target_bounds: tuple[float, float] | None = None
     """Public range of the targets of a regression: they are clipped into it and mapped to [-1, 1]."""
+
+    def __post_init__(self) -> None:
+        _checked_once(self.problem, self.budget, self.n, self.phases, self.calibration, self.features)
+
+    @cached_property
+    def mechanisms(self) -> tuple[Mechanism, ...]:
+        """What the phases release, in their order."""
+        return tuple(phase.mechanism for phase in self.phases if phase.mechanism is not None)
 
     @property
     def task(self) -> str:
         return self.problem.task
 
+    @cached_property
+    def task_object(self) -> Task:
+        """What is learnt: the rules for labels and units."""
+        return task_named(self.problem.task)
+
+    @cached_property
+    def own_parts(self) -> tuple[str, ...]:
+        """Parts that are the user's own, by kind and name."""
+        return own_parts(self.problem, self.phases, self.features)
+
+    @property
+    def public(self) -> dict[str, Any]:
+        """The public numbers from which a certificate can be recomputed: those of the phases, and the remarks."""
+        numbers: dict[str, Any] = {}
+        shares = tuple(
+            {"records": phase.records[1] - phase.records[0], **phase.numbers}
+            for phase in self.phases
+            if phase.records is not None
+        )
+        for phase in self.phases:
+            if phase.records is None:
+                numbers |= phase.numbers
+        return {**numbers, **({"phases": shares} if shares else {}), **self.remarks}
+
     @property
     def n_features(self) -> int:
         return self.problem.n_features
 
-    @property
+    @cached_property
     def is_private(self) -> bool:
         return self.budget.is_private
 
     @property
     def pair_list(self) -> PairList | None:
         """Public numbers of the list of pairs that `run` takes in place of labels; ``None``: it takes labels."""
-        return self.phases[0].pair_list
+        return next((phase.pair_list for phase in self.phases if phase.pair_list is not None), None)
 
     @property
     def steps(self) -> int:
@@ -82,9 +120,9 @@ class Plan:
 
     @property
     def noise_per_coefficient(self) -> float:
-        """Sd that the noise alone gives a coefficient of the released parameter, internal units, before projection.
+        """Sd that the noise alone gives each released coefficient, in internal units (`problem.features.domain`).
 
-        A later phase starts from what an earlier one released, noise included, so variances add.
+        Before projection. A later phase starts from what an earlier one released, noise included, so variances add.
         """
         return math.hypot(*(phase.noise_per_coefficient(self.problem, self.n) for phase in self.phases))
 
@@ -138,13 +176,13 @@ class Plan:
                     "domain": None if self.features is None else self.features.public_numbers(),
                     "classes": self.classes,
                     "parameter_domain": self.problem.domain.name,
-                    **({} if self.bounds_release is None else {"private_bounds": self.bounds_release.public()}),
                     **({} if self.target_bounds is None else {"target_bounds": self.target_bounds}),
                     **({} if self.index_seed is None else {"index_seed": self.index_seed}),
                     **self.public,
+                    **({"own_parts": self.own_parts} if self.own_parts else {}),
                 }
             ),
-            warnings=self.warnings,
+            warnings=(*self.budget.cautions(self.n), *self.warnings),
         )
 
     def run(self, X: Any, y: Any, *, random_state: Any = None) -> Fitted:
@@ -161,16 +199,12 @@ class Plan:
 
     @classmethod
     def from_json(cls, text: str) -> Plan:
-        """The inverse of `to_json`; only the library's own part types are ever built."""
-        try:
-            content = json.loads(text)
-        except json.JSONDecodeError as error:
-            raise InputError(
-                f"a plan needs {SCHEMA}", f"text that is not JSON ({error})", "Use plan.to_json()."
-            ) from error
-        if not isinstance(content, dict) or content.get("schema") != SCHEMA:
+        """The inverse of `to_json`; only registered types are ever built, and the plan is checked as any other."""
+        content = read_json(text, f"a plan needs {SCHEMA}", "Use plan.to_json().")
+        schema = content.get("schema") if isinstance(content, dict) else None
+        if schema not in (SCHEMA, OLD_SCHEMA) or "plan" not in content:
             raise InputError(f"a plan needs {SCHEMA}", "something else", "Use plan.to_json().")
-        return decode(content["plan"], cls)
+        return plan_from(content["plan"], old=schema == OLD_SCHEMA)
 
     def __str__(self) -> str:
         lines = [
@@ -179,13 +213,8 @@ class Plan:
             f"{self.problem.domain.radius:g}, ridge {self.problem.ridge:g}",
             f"  work        {self.steps} steps, {self.pair_gradients:,} pair gradients",
         ]
-        if self.bounds_release is not None:
-            lines.append(f"  bounds      found within loose ranges, for {self.bounds_release.share:.0%} of the budget")
-        lines += [
-            f"  mechanism   {m.count} x {m.kind}: sensitivity {m.l2_sensitivity:.6g} ({m.lemma}), "
-            f"noise {m.sigma or m.scale:.6g}"
-            for m in self.mechanisms
-        ]
+        lines += [f"  mechanism   {mechanism}" for mechanism in self.mechanisms]
+        lines += [f"  your own    {name}" for name in self.own_parts]
         if self.is_private:
             lines.append(f"  privacy     epsilon {self.epsilon:.6g} at delta {self.budget.delta:.3g}, replace-one")
             lines.append(
@@ -194,3 +223,37 @@ class Plan:
         else:
             lines.append("  privacy     none")
         return "\n".join(lines + [f"  warning     {warning}" for warning in self.warnings])
+
+
+def plan_from(content: Any, *, old: bool = False) -> Plan:
+    """A plan from what `codec.encode` made of it, in this version's form or in that of version 0.1.0."""
+    return decode(upgraded(content) if old else content, Plan)
+
+
+def _checked_once(
+    problem: Problem,
+    budget: Budget,
+    n: int,
+    phases: tuple[Phase, ...],
+    calibration: str,
+    features: FeatureDomain | None,
+) -> None:
+    """`check_plan`, with its results cached: planning and running build plans with the same phases many times."""
+    try:
+        _remembered_check(problem, budget, n, phases, calibration, features)
+    except TypeError as error:
+        if "unhashable" not in str(error):
+            raise
+        check_plan(problem, budget, n, phases, calibration, features)
+
+
+@lru_cache(maxsize=256)
+def _remembered_check(
+    problem: Problem,
+    budget: Budget,
+    n: int,
+    phases: tuple[Phase, ...],
+    calibration: str,
+    features: FeatureDomain | None,
+) -> None:
+    check_plan(problem, budget, n, phases, calibration, features)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -10,18 +11,32 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
 from entrenous.arrays import AnyArray, Array
-from entrenous.engine.labels import class_codes
 from entrenous.engine.online import OnlineRun
 from entrenous.engine.plan import Plan
-from entrenous.engine.run import Fitted
+from entrenous.engine.run import Fitted, checked_rows
 from entrenous.estimators.base import PairwiseEstimator
 from entrenous.estimators.classes import PublicClasses
 from entrenous.estimators.one_vs_rest import joint_certificate, one_stream, plans_on_one_budget
-from entrenous.parts.surrogates import Surrogate
 from entrenous.privacy.budget import budget_for
 from entrenous.privacy.noise import fresh_index_seed
+from entrenous.problem.features.box import FeatureBounds
+from entrenous.problem.surrogates.base import Surrogate
+from entrenous.problem.tasks.task import class_codes
+from entrenous.registry import estimator
+
+_ROOM = 2.0
+"""Radius of a stream without privacy, in norms of the least-squares solution; `benchmarks/non_private_streams.py`."""
+_UNSEEN = 0.1
+"""Variance, times n, of directions that a pass over n records cannot learn.
+
+It joins the ridge of that solution: columns that are almost collinear, or a feature that all but states the class,
+would otherwise make it as long as rounding lets it.
+"""
+_SHORTEST = 1e-6
+"""Shorter radii come from classes that have the same mean up to rounding."""
 
 
+@estimator
 class AUCClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
     """A linear score that ranks events above non-events, learnt from pairs, privately.
 
@@ -30,7 +45,7 @@ class AUCClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
     epsilon : float or None, default=1.0
         Privacy budget. ``None`` (or ``inf``) fits without privacy.
     delta : float or None, default=None
-        ``None`` means ``1/n**2``; ``0`` asks for pure differential privacy.
+        ``None`` means ``1/n**2``, at least ``1e-18``; ``0`` asks for pure differential privacy.
     algorithm : str or callable, default="auto"
         A name from `entrenous.algorithms`, or a planner ``(problem, budget, n, **options) -> Plan``. ``"auto"`` decides
         from public numbers only.
@@ -44,7 +59,10 @@ class AUCClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
         Public labels. ``None`` means ``(0, 1)`` for a private fit, and the labels found in `y` without privacy. Of
         three or more each is ranked against the rest, on its share of the budget.
     radius : float or None, default=None
-        Radius of the parameter ball in internal units (rows have norm at most 1); ``None`` is the algorithm's own.
+        Radius of the parameter ball in internal units (rows have norm at most 1); ``None`` is the algorithm's own. For
+        algorithms that go through the records one by one or in random pairs that is 1; without privacy `fit` takes
+        twice the norm of the ``moments`` solution on the same rows instead, for each of several classes its own.
+        `partial_fit`, which cannot know later rows, keeps 1.
     ridge : float, default=0.0
         Strength of ``ridge/2 ||w||^2``, in internal units.
     max_iter : int or None, default=None
@@ -52,9 +70,12 @@ class AUCClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
     calibration : {"tight", "paper"}, default="tight"
         ``"paper"`` prints the paper's noise, for reproduction: the certificate states what it really gives.
     random_state : int, Generator, RandomState or None, default=None
-        ``None`` draws secure noise. Anything else is repeatable, so not private against whoever knows it.
+        ``None`` draws secure noise. Anything else is repeatable, so not private against whoever knows it. The order in
+        which an algorithm meets the records is public and says nothing about the noise: with ``None`` it is new in
+        every fit, else always the same one.
     options : mapping or None, default=None
-        Further arguments of the planner.
+        Further arguments of the planner. ``{"index_seed": k}`` with an int from 0 to 2**63 - 1 chooses another order of
+        the records, for algorithms that draw one.
 
     Attributes
     ----------
@@ -66,7 +87,8 @@ class AUCClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
         privacy. From public numbers, for ``moments`` from what was released.
     classes_ : array of shape (n_classes,)
     bounds_ : FeatureBounds, FeatureBall or None
-        The domain that rows were clipped into: as declared, or as `PrivateBounds` found it.
+        The domain that rows are clipped into, in `fit` and when they are scored: as declared, or as `PrivateBounds`
+        found it; ``None``: they are not clipped. Of several classes each finds its own: ``all_bounds_`` has all.
     plan_ : Plan
         What ran, with which noise. With several classes the first one's; ``plans_`` has all.
     certificate_ : PrivacyCertificate or None
@@ -90,6 +112,7 @@ class AUCClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
 
     """
 
+    has_plan_per_class = True
     _task = "auc"
     _released = ("coef_", "intercept_", "coef_noise_")
     _takes_sparse = True
@@ -136,14 +159,40 @@ class AUCClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
         classes = self._public_classes(y)
         if len(classes) > 2:
             return self._fit_each_class(X, y, classes)
-        self._take([self._run(X, y, {"classes": classes})], classes)
+        self._take([self._run(X, y, {"classes": classes, "radius": self._radius_on(X, y, classes)})], classes)
         return self
 
-    def _fit_each_class(self, X: Array, y: AnyArray, classes: tuple[Any, ...]) -> AUCClassifier:
+    def _radius_on(self, X: Any, y: AnyArray, classes: tuple[Any, ...]) -> float | None:
+        """The radius for a fit on these rows: as declared, or by the rows where no privacy forbids looking at them.
+
+        Rows of norm 1 with small margins need a parameter much longer than 1, and a stream in the unit ball stays far
+        from it. Solvers over all pairs adapt to the rows by themselves.
+        """
+        if self._is_private or self.radius is not None:
+            return self.radius
+        made = self._plan_for(X.shape[0], 0, {"classes": classes})
+        if not any(phase.unit_rows for phase in made.phases):
+            return None
+        rows = checked_rows(made, X)
+        bounds = self.bounds
+        if bounds is None:
+            low, high = rows.ranges()
+            bounds = FeatureBounds(tuple(low.tolist()), tuple(high.tolist()))
+        arguments = {"classes": classes, "bounds": bounds, "ridge": self.ridge + _UNSEEN / len(rows)}
+        arguments |= {"algorithm": "moments", "surrogate": None, "max_iter": None, "options": None}
+        exact = self._plan_for(len(rows), 0, {**arguments, "calibration": "tight"})
+        radius = _ROOM * float(np.linalg.norm(exact.run(X, y).w))
+        if self.ridge > 0.0:
+            # No minimiser is longer than this, and longer steps than it allows would overshoot the ridge's own.
+            radius = min(radius, made.problem.lipschitz / self.ridge)
+        return radius if _SHORTEST <= radius < math.inf else 1.0
+
+    def _fit_each_class(self, X: Any, y: AnyArray, classes: tuple[Any, ...]) -> AUCClassifier:
         """One class against the rest, in turn; the budget is shared out and accounted together."""
         random_state = one_stream(self.random_state)
         labels = self._against_the_rest(y, classes)
-        plans = self._noting_leaks(self._plans_of_each(classes, X.shape[0], random_state))
+        radii = [self._radius_on(X, own, (0, 1)) for own in labels]
+        plans = self._noting_leaks(self._plans_of_each(classes, X.shape[0], random_state, radii))
         fits = [made.run(X, own, random_state=random_state) for made, own in zip(plans, labels, strict=True)]
         self._online = None
         self._keep(fits[0])
@@ -154,14 +203,17 @@ class AUCClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
         codes = class_codes(y, classes, binary=False)
         return [(codes == k).astype(int) for k in range(len(classes))]
 
-    def _plans_of_each(self, classes: tuple[Any, ...], n: int | None, random_state: Any) -> list[Plan]:
+    def _plans_of_each(
+        self, classes: tuple[Any, ...], n: int | None, random_state: Any, radii: Sequence[float | None]
+    ) -> list[Plan]:
         self._need_tight("several classes")
 
-        def planned(spend: dict[str, Any]) -> Plan:
-            return self._open_plan(n, fresh_index_seed(random_state), {"classes": (0, 1), **spend})
+        def planned(number: int, spend: dict[str, Any]) -> Plan:
+            arguments = {"classes": (0, 1), "radius": radii[number], **spend}
+            return self._open_plan(n, fresh_index_seed(random_state, number), arguments)
 
         if n is None or not self._is_private:
-            return [planned({}) for _ in classes]
+            return [planned(number, {}) for number in range(len(classes))]
         return plans_on_one_budget(budget_for(self.epsilon, self.delta, n), len(classes), planned)
 
     @available_if(lambda self: self._can_be_fed())  # type: ignore[untyped-decorator]
@@ -170,8 +222,9 @@ class AUCClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
     ) -> AUCClassifier:
         """Take more records, in order of arrival, for algorithms that `entrenous.algorithms` lists as online.
 
-        Rows in any portions give the model that `fit` gives on all of them, in the memory of the algorithm's buffer.
-        `classes` are needed with the first rows unless the parameter says them or the fit is private. A private fit
+        Rows in any portions give the model that `fit` gives on all of them, in the memory of the algorithm's buffer;
+        without privacy this needs a `radius`, because `fit` takes it from all rows where none is given, and here it is
+        1. `classes` are needed with the first rows unless the parameter says them or the fit is private. A private fit
         needs `n_total` there, because the noise depends on it, and releases its model after the last record (onpairstrc
         and onpairc after every call). Until then the estimator holds rows and iterates that no noise covers; they
         are left out when it is pickled.
@@ -193,7 +246,7 @@ class AUCClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
             made = self._open_plan(n_total, fresh_index_seed(self.random_state), {"classes": classes})
             return [OnlineRun(made, self.random_state)]
         random_state = one_stream(self.random_state)
-        plans = self._plans_of_each(classes, n_total, random_state)
+        plans = self._plans_of_each(classes, n_total, random_state, [self.radius] * len(classes))
         return [OnlineRun(made, random_state) for made in plans]
 
     def _take(self, fits: Sequence[Fitted], classes: tuple[Any, ...]) -> None:
@@ -202,17 +255,30 @@ class AUCClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
         self.intercept_ = np.array([fitted.intercept for fitted in fits])
         self.coef_noise_ = np.array([fitted.noise for fitted in fits])
         self.plans_ = tuple(fitted.plan for fitted in fits)
+        self.all_bounds_ = tuple(fitted.bounds for fitted in fits)
         if len(fits) > 1:
             self.n_iter_ = max(fitted.steps for fitted in fits)
             certificates = [fitted.certificate for fitted in fits if fitted.certificate is not None]
             budget = budget_for(self.epsilon, self.delta, fits[0].plan.n)
             self.certificate_ = joint_certificate(certificates, budget) if certificates else None
 
+    def _expected_shapes(self) -> dict[str, tuple[int | None, ...]]:
+        rows = 1 if len(self.classes_) == 2 else len(self.classes_)
+        return {
+            "coef_": (rows, self.n_features_in_),
+            "intercept_": (rows,),
+            "coef_noise_": (rows, self.n_features_in_),
+            "plans_": (rows,),
+        }
+
     def decision_function(self, X: Any) -> Array:
         """The score of each row: larger means more likely an event; with several classes one column for each."""
-        X = self._new_rows(X)
-        scores: Array = X @ self.coef_.T + self.intercept_
-        return scores if len(self.coef_) > 1 else scores[:, 0]
+        rows, domains = self._new_rows(X), self.all_bounds_
+        if len(set(domains)) == 1:
+            scores = self._linear_scores(rows, self.coef_, self.intercept_, domains[0])
+            return scores if len(self.coef_) > 1 else scores[:, 0]
+        models = zip(self.coef_, self.intercept_, domains, strict=True)
+        return np.hstack([self._linear_scores(rows, coef[None], level, domain) for coef, level, domain in models])
 
     def predict(self, X: Any) -> AnyArray:
         """The event class where `decision_function` is positive; of several classes the one with the largest score."""

@@ -6,24 +6,28 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
+import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from entrenous.arrays import AnyArray, Array
 from entrenous.engine.online import OnlineRun, same_beginning
 from entrenous.engine.plan import Plan
+from entrenous.engine.rows.registry import is_registered_own, rows_of
+from entrenous.engine.rows.rows import Rows
 from entrenous.engine.run import Fitted
-from entrenous.engine.sparse_rows import SPARSE_ALGORITHMS
 from entrenous.errors import AssumptionError, InputError, PrivacyError, warn_of_privacy
 from entrenous.estimators.display import ShowsPrivacy
 from entrenous.estimators.pipelines import warning_about_pipeline
-from entrenous.estimators.validation import validated
-from entrenous.parts.feature_domains import FeatureDomain, missing_bounds
-from entrenous.parts.private_bounds import PrivateBounds
-from entrenous.planners import algorithm_named
+from entrenous.estimators.validation import checked_labels, own_rows, validated
 from entrenous.planners.planning import plan
+from entrenous.planners.registry import algorithm_named, algorithms
+from entrenous.planners.row_needs import takes_rows_without_array
 from entrenous.privacy.certificate import PrivacyCertificate
 from entrenous.privacy.noise import fresh_index_seed
+from entrenous.problem.features.declared import missing_bounds
+from entrenous.problem.features.domain import FeatureDomain
+from entrenous.problem.features.private_bounds import PrivateBounds
 
 OPEN_END = 10**12
 """Records that an online fit without privacy is planned for when nobody says how many will come."""
@@ -35,6 +39,8 @@ class PairwiseEstimator(ShowsPrivacy):
     _task: ClassVar[str]
     _released: ClassVar[tuple[str, ...]]
     """Fitted arrays of floats, which together with the plan are the model: what `entrenous.save` writes."""
+    has_plan_per_class: ClassVar[bool] = False
+    """Whether `plans_` holds a plan for each of several classes."""
     _takes_sparse: ClassVar[bool] = False
     """Whether sparse tables go to the plan as they are."""
 
@@ -82,7 +88,7 @@ class PairwiseEstimator(ShowsPrivacy):
             **{name: getattr(self, name) for name in shared} | arguments,
         )
 
-    def _run(self, X: Array, y: AnyArray, arguments: dict[str, Any]) -> Fitted:
+    def _run(self, X: Any, y: AnyArray, arguments: dict[str, Any]) -> Fitted:
         """One plan, one run over all rows."""
         self._online = None
         (made,) = self._noting_leaks([self._plan_for(X.shape[0], fresh_index_seed(self.random_state), arguments)])
@@ -99,7 +105,7 @@ class PairwiseEstimator(ShowsPrivacy):
         return [replace(made, warnings=(*made.warnings, leak)) for made in plans]
 
     def _feed(
-        self, X: Array, labels: Sequence[AnyArray], n_total: int | None, begin: Callable[[], Sequence[OnlineRun]]
+        self, X: Any, labels: Sequence[AnyArray], n_total: int | None, begin: Callable[[], Sequence[OnlineRun]]
     ) -> list[Fitted] | None:
         """The next rows of an online fit, with the labels of each of its runs; what it releases after them, if any."""
         online = getattr(self, "_online", None)
@@ -175,8 +181,11 @@ class PairwiseEstimator(ShowsPrivacy):
             "every record counts once", "sample_weight", "Leave it out, or repeat rows to count them more."
         )
 
-    def _checked(self, X: Any, y: Any, **checks: Any) -> tuple[Array, AnyArray]:
+    def _checked(self, X: Any, y: Any, **checks: Any) -> tuple[Any, AnyArray]:
         """Numbers for features, one label per row."""
+        if is_registered_own(X):
+            numeric = bool(checks.pop("y_numeric", False))
+            return own_rows(self, X, **checks), checked_labels(y, numeric=numeric)
         table = X
         X, y = validated(self, X=X, y=y, accept_sparse=self._sparse_format, **checks)
         self._need_names(table)
@@ -207,19 +216,40 @@ class PairwiseEstimator(ShowsPrivacy):
             )
         check_is_fitted(self, "plan_")
 
-    def _new_rows(self, X: Any) -> Array:
+    def _new_rows(self, X: Any) -> Rows:
         """Rows to apply the fitted model to."""
         self._need_fit()
-        rows: Array = validated(self, X=X, reset=False, accept_sparse=self._sparse_format)
-        return rows
+        if is_registered_own(X):
+            return own_rows(self, X, reset=False)
+        return rows_of(validated(self, X=X, reset=False, accept_sparse=self._sparse_format))
+
+    def _linear_scores(self, rows: Rows, coef: Array, intercept: Any, domain: FeatureDomain | None) -> Array:
+        """The scores of new rows, clipped as the training rows were: a column for each row of `coef`.
+
+        Inside the domain they are ``X @ coef.T + intercept``.
+        """
+        if domain is None:
+            return np.column_stack([rows.scores(w) for w in coef]) + intercept
+        return rows.scores_inside(domain, coef * domain.unit) + (intercept + coef @ domain.origin)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        known = callable(self.algorithm) or self.algorithm in ("auto", *SPARSE_ALGORITHMS)
-        tags.input_tags.sparse = self._takes_sparse and known and not isinstance(self.bounds, PrivateBounds)
+        asks_for_sums = self._asks_for_sums and not isinstance(self.bounds, PrivateBounds)
+        tags.input_tags.sparse = self._takes_sparse and asks_for_sums
         return tags
 
+    @property
+    def _asks_for_sums(self) -> bool:
+        """Whether the algorithm is known to need no array of rows, or nobody knows better before it is planned."""
+        if callable(self.algorithm) or self.algorithm == "auto":
+            return True
+        named = any(record.name == self.algorithm for record in algorithms())
+        return named and takes_rows_without_array(self.algorithm, self._task)
+
     def __getstate__(self) -> dict[str, Any]:
-        # Rows and iterates that no noise covers stay in this process.
+        # Rows and iterates that no noise covers stay in this process. The runs know whether theirs are such: epsilon
+        # may have been set to something else since.
         state: dict[str, Any] = super().__getstate__()
-        return {name: value for name, value in state.items() if name != "_online"} if self._is_private else state
+        if any(run.is_private for run in state.get("_online") or ()):
+            return {name: value for name, value in state.items() if name != "_online"}
+        return state

@@ -30,7 +30,9 @@ class PublicClasses:
         return said[0] if said else (0, 1)
 
     def _public_classes(self, y: AnyArray) -> tuple[Any, ...]:
-        check_classification_targets(y)
+        if not self._is_private:
+            # It warns and raises by which values occur; the labels of a private fit are compared with the public ones.
+            check_classification_targets(y)
         if self.classes is not None:
             return _different(self.classes)
         if self._is_private:

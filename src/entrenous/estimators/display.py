@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 from sklearn import get_config
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import estimator_html_repr
 
 from entrenous.errors import InputError
-from entrenous.privacy.budget import budget_for
-from entrenous.privacy.notebook_card import notebook_card, plain_card
+from entrenous.privacy.budget import asks_for_privacy
+from entrenous.report.notebook_card import notebook_card, plain_card
 
 
 class ShowsPrivacy(BaseEstimator):
     """Puts the budget into ``repr`` and the certificate into notebooks."""
 
     epsilon: float | None
+    n_features_in_: int
 
     @property
     def _is_private(self) -> bool:
-        return budget_for(self.epsilon, None, 2).is_private
+        return asks_for_privacy(self.epsilon)
 
     def _privacy(self) -> str:
         """What the fit spent, or would spend."""
@@ -33,6 +36,38 @@ class ShowsPrivacy(BaseEstimator):
         except InputError:
             return f"epsilon = {self.epsilon!r} is no budget"
         return f"private: {asked}" if asked else "not private: epsilon = None"
+
+    def _expected_shapes(self) -> dict[str, tuple[int | None, ...]]:
+        """The shape that each released array must have for this estimator's other attributes; ``None`` for any."""
+        return {}
+
+    def contradictions(self) -> Iterator[tuple[str, str]]:
+        """What does not fit together in a fitted estimator that was read from a file: what is needed, what is there."""
+        if isinstance(self, ClassifierMixin) and not hasattr(self, "classes_"):
+            yield "classes", "none"
+            return
+        for name, shape in self._expected_shapes().items():
+            found = np.shape(getattr(self, name))
+            matches = len(found) == len(shape) and all(a in (None, b) for a, b in zip(shape, found, strict=True))
+            if not matches:
+                yield f"{name} of shape {shape}", f"shape {found}"
+        bounds, names = getattr(self, "bounds_", None), getattr(self, "feature_names_in_", None)
+        if bounds is not None and bounds.origin.size != self.n_features_in_:
+            yield f"bounds of {self.n_features_in_} features", f"{bounds.origin.size}"
+        if names is not None and len(names) != self.n_features_in_:
+            yield f"{self.n_features_in_} feature names", f"{len(names)}"
+        plan, task = getattr(self, "plan_", None), getattr(self, "_task", None)
+        if plan is None or task is None:
+            if plan is not None or task is not None:
+                yield f"{'no' if task is None else 'a'} plan", "the opposite"
+            return
+        if plan.n_features != self.n_features_in_:
+            yield f"a plan for {self.n_features_in_} features", f"one for {plan.n_features}"
+        if plan.task != task:
+            yield f"a plan for {task}", f"one for {plan.task}"
+        classes = getattr(self, "classes_", None)
+        if classes is not None and len(set(np.asarray(classes).tolist())) < len(classes):
+            yield "classes that differ", f"{classes}"
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
         return f"{super().__repr__(N_CHAR_MAX)}  # {self._privacy()}"

@@ -11,10 +11,12 @@ from entrenous.arrays import AnyArray, Array
 from entrenous.engine.plan import Plan
 from entrenous.errors import InputError
 from entrenous.estimators.base import PairwiseEstimator
-from entrenous.parts.surrogates import Welsch
-from entrenous.parts.targets import TargetRange, checked_target_bounds, missing_target_bounds
+from entrenous.problem.surrogates.bounded import Welsch
+from entrenous.problem.targets import TargetRange, checked_target_bounds, missing_target_bounds
+from entrenous.registry import estimator
 
 
+@estimator
 class ErrorEntropyRegressor(RegressorMixin, PairwiseEstimator):
     """Linear regression that makes the errors of records like each other's, learnt from pairs, privately.
 
@@ -26,7 +28,7 @@ class ErrorEntropyRegressor(RegressorMixin, PairwiseEstimator):
     epsilon : float or None, default=1.0
         Privacy budget. ``None`` (or ``inf``) fits without privacy.
     delta : float or None, default=None
-        ``None`` means ``1/n**2``. There is no pure version.
+        ``None`` means ``1/n**2``, at least ``1e-18``. There is no pure version.
     algorithm : str or callable, default="auto"
         ``"auto"`` is ``kang-gp``, the algorithm whose theorem covers this loss, which is not convex.
     bandwidth : float or None, default=None
@@ -124,15 +126,17 @@ class ErrorEntropyRegressor(RegressorMixin, PairwiseEstimator):
             raise missing_target_bounds()
         X, y = self._checked(X, y, ensure_min_samples=2, y_numeric=True)
         span = self._span(y)
-        spend = {"level_share": self.intercept_share if self._is_private else 0.0}
+        spend = {"intercept_share": self.intercept_share if self._is_private else 0.0}
         fitted = self._run(X, y, {"target_bounds": span, "surrogate": self._welsch(span), **spend})
         self.coef_, self.intercept_, self.coef_noise_ = fitted.coef, fitted.intercept, fitted.noise
         return self
 
     def predict(self, X: Any) -> Array:
         """The predicted target of each row."""
-        targets: Array = self._new_rows(X) @ self.coef_ + self.intercept_
-        return targets
+        return self._linear_scores(self._new_rows(X), self.coef_[None, :], self.intercept_, self.bounds_)[:, 0]
+
+    def _expected_shapes(self) -> dict[str, tuple[int | None, ...]]:
+        return {"coef_": (self.n_features_in_,), "intercept_": (), "coef_noise_": (self.n_features_in_,)}
 
     def _span(self, y: AnyArray) -> tuple[float, float]:
         """The declared range of the targets; without privacy and declaration their own."""

@@ -9,9 +9,9 @@ import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.metaestimators import available_if
 
-from entrenous.arrays import AnyArray, Array
-from entrenous.engine.listed_pairs import pair_list_of
+from entrenous.arrays import AnyArray, Array, row_blocks
 from entrenous.engine.online import OnlineRun
+from entrenous.engine.phases.listed_pairs import pair_list_of
 from entrenous.engine.plan import Plan
 from entrenous.engine.run import Fitted
 from entrenous.errors import AssumptionError
@@ -19,13 +19,16 @@ from entrenous.estimators.base import PairwiseEstimator
 from entrenous.estimators.classes import PublicClasses
 from entrenous.estimators.pair_input import flags_of, rows_of_pairs, vectors_of_pairs
 from entrenous.estimators.validation import validated
-from entrenous.parts.surrogates import Surrogate
 from entrenous.privacy.noise import fresh_index_seed
+from entrenous.problem.features.domain import FeatureDomain
+from entrenous.problem.surrogates.base import Surrogate
+from entrenous.registry import estimator
 
 FROM_PAIRS = "noisy-gd"
 """The algorithm with a proof for listed pairs (Lemma 12)."""
 
 
+@estimator
 class MahalanobisLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PublicClasses, PairwiseEstimator):
     """A distance in which records of one class are near and others far, learnt from pairs, privately.
 
@@ -37,7 +40,7 @@ class MahalanobisLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Publ
     epsilon : float or None, default=1.0
         Privacy budget. ``None`` (or ``inf``) fits without privacy.
     delta : float or None, default=None
-        ``None`` means ``1/n**2``; ``0`` asks for pure differential privacy.
+        ``None`` means ``1/n**2``, at least ``1e-18``; ``0`` asks for pure differential privacy.
     algorithm : str or callable, default="auto"
         A name from `entrenous.algorithms` that covers metrics, or a planner
         ``(problem, budget, n, **options) -> Plan``. ``"auto"`` decides from public numbers only.
@@ -70,6 +73,8 @@ class MahalanobisLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Publ
         The map L of `transform`, in the user's units: ``W = L^T L``. As many rows as W has rank, the strongest first.
     classes_ : array
         Absent after `fit_pairs`.
+    bounds_ : FeatureBounds, FeatureBall or None
+        The domain that rows are clipped into, in `fit` and after it; ``None``: they are not clipped.
     plan_ : Plan
         What ran, with which noise.
     certificate_ : PrivacyCertificate or None
@@ -207,8 +212,10 @@ class MahalanobisLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Publ
 
     def transform(self, X: Any) -> Array:
         """Rows mapped so that their Euclidean distance is the learnt one."""
-        X = self._new_rows(X)
-        mapped: Array = X @ self.components_.T
+        rows = self._new_rows(X).array()
+        mapped = np.empty((len(rows), len(self.components_)))
+        for block in row_blocks(rows):
+            mapped[block] = self._clipped(rows[block]) @ self.components_.T
         return mapped
 
     def get_mahalanobis_matrix(self) -> Array:
@@ -221,7 +228,8 @@ class MahalanobisLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Publ
         """The learnt distance of each pair of vectors; `pairs` has shape (m, 2, n_features)."""
         self._need_fit()
         vectors = vectors_of_pairs(pairs, self.n_features_in_)
-        distances: Array = np.linalg.norm((vectors[:, 0] - vectors[:, 1]) @ self.components_.T, axis=1)
+        first, second = self._clipped(vectors[:, 0]), self._clipped(vectors[:, 1])
+        distances: Array = np.linalg.norm((first - second) @ self.components_.T, axis=1)
         return distances
 
     def pair_score(self, pairs: Any) -> Array:
@@ -234,15 +242,22 @@ class MahalanobisLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Publ
         It stays what it is when the estimator is fitted again. `transform` and the Euclidean distance are faster.
         """
         self._need_fit()
-        return LearntMetric(self.components_)
+        return LearntMetric(self.components_, self.bounds_)
 
     @property
     def _n_features_out(self) -> int:
         """How many columns `transform` gives, for `get_feature_names_out`."""
         return int(self.components_.shape[0])
 
+    def _clipped(self, rows: Array) -> Array:
+        """Rows as training saw them: clipped into the bounds, if there are any."""
+        return rows if self.bounds_ is None else self.bounds_.clipped(rows)
+
     def _take(self, fitted: Fitted) -> None:
         self.components_ = components_of(fitted)
+
+    def _expected_shapes(self) -> dict[str, tuple[int | None, ...]]:
+        return {"components_": (None, self.n_features_in_)}
 
     def _need_a_proof_for_pairs(self) -> None:
         if self.algorithm not in ("auto", FROM_PAIRS):
@@ -265,14 +280,15 @@ class MahalanobisLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Publ
 
 
 class LearntMetric:
-    """The distance ``||L (u - v)||`` of two vectors."""
+    """The distance ``||L (u - v)||`` of two vectors, both clipped into the bounds first."""
 
-    def __init__(self, components: Array) -> None:
-        self.components = np.array(components)
+    def __init__(self, components: Array, bounds: FeatureDomain | None) -> None:
+        self.components, self.bounds = np.array(components), bounds
 
     def __call__(self, u: Any, v: Any) -> float:
-        gap = np.asarray(u, dtype=float) - np.asarray(v, dtype=float)
-        return float(np.linalg.norm(self.components @ gap))
+        pair = np.array([u, v], dtype=float)
+        first, second = pair if self.bounds is None else self.bounds.clipped(pair)
+        return float(np.linalg.norm(self.components @ (first - second)))
 
 
 def components_of(fitted: Fitted) -> Array:

@@ -12,7 +12,7 @@ from sklearn.utils.validation import validate_data
 
 from entrenous.arrays import AnyArray, Array
 from entrenous.errors import InputError
-from entrenous.parts.feature_domains import FeatureBounds
+from entrenous.problem.features.box import FeatureBounds
 
 Column = str | int
 

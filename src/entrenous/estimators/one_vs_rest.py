@@ -10,7 +10,7 @@ import numpy as np
 
 from entrenous.engine.plan import Plan
 from entrenous.errors import AssumptionError
-from entrenous.planners.bounds_share import rest_of
+from entrenous.planners.budget_split import rest_of
 from entrenous.privacy.accounting import total_epsilon
 from entrenous.privacy.budget import Budget
 from entrenous.privacy.certificate import PrivacyCertificate
@@ -21,19 +21,19 @@ _SHRINK = 0.97
 _TRIES = 60
 
 
-def plans_on_one_budget(budget: Budget, parts: int, planned: Callable[[dict[str, Any]], Plan]) -> list[Plan]:
+def plans_on_one_budget(budget: Budget, parts: int, planned: Callable[[int, dict[str, Any]], Plan]) -> list[Plan]:
     """As many plans of one kind as there are parts, which together spend the budget.
 
     Gaussian noise: ``mu/sqrt(parts)`` each; pure noise: ``epsilon/parts``. Secret samples compose by another rule, so
-    theirs is lowered until the accountant agrees. `planned` makes one from its epsilon and delta.
+    theirs is lowered until the accountant agrees. `planned` makes one from its number, epsilon and delta.
     """
     each = rest_of(budget, 1.0 - 1.0 / parts)
     for _ in range(_TRIES):
         spend = {"epsilon": each.epsilon, "delta": each.delta}
-        certificate = planned(spend).certificate()
+        certificate = planned(0, spend).certificate()
         assert certificate is not None
         if total_epsilon(mechanisms_of([certificate] * parts), budget.delta) <= budget.epsilon:
-            return [planned(spend) for _ in range(parts)]
+            return [planned(number, spend) for number in range(parts)]
         each = Budget(each.epsilon * _SHRINK, each.delta)
     raise AssumptionError(
         "several classes need an algorithm whose noise can be shared out",

@@ -12,7 +12,7 @@ from entrenous.errors import InputError
 
 
 def rows_of_pairs(pairs: Any, rows: int, ids: Sequence[Any] | None) -> Codes:
-    """Row numbers of listed pairs. Errors quote the list: which records are paired is public."""
+    """Row numbers of listed pairs. Which rows are paired is public, but no error says what they are called."""
     listed = np.asarray(pairs)
     if listed.ndim != 2 or listed.shape[1] != 2:
         raise InputError("pairs need shape (m, 2)", f"shape {listed.shape}", "List two records per pair.")
@@ -32,9 +32,13 @@ def _named(listed: list[list[Any]], rows: int, ids: Sequence[Any]) -> Codes:
         raise InputError(
             f"ids need one different name per row ({rows})", f"{len(row_of)} of {len(names)}", "Name each row once."
         )
-    unknown = [name for pair in listed for name in pair if name not in row_of]
+    unknown = [place for place, (a, b) in enumerate(listed) if a not in row_of or b not in row_of]
     if unknown:
-        raise InputError("pairs must be among the ids", repr(unknown[0]), "List the record in X and ids, or drop it.")
+        raise InputError(
+            "pairs must be among the ids",
+            f"{len(unknown)} of {len(listed)} pairs with a record that is not, the first at position {unknown[0]}",
+            "List the record in X and ids, or drop the pair.",
+        )
     return np.array([[row_of[a], row_of[b]] for a, b in listed], dtype=np.int64).reshape(-1, 2)
 
 

@@ -14,9 +14,12 @@ from entrenous.arrays import AnyArray, Array
 from entrenous.engine.plan import Plan
 from entrenous.estimators.base import PairwiseEstimator
 from entrenous.estimators.classes import PublicClasses, need_two_classes
-from entrenous.parts.surrogates import Surrogate, surrogate_from
+from entrenous.problem.surrogates.base import Surrogate
+from entrenous.problem.surrogates.spelling import surrogate_from
+from entrenous.registry import estimator
 
 
+@estimator
 class PointwiseClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
     """A linear classifier from single records by private SGD (Wang et al. 2024, Algorithm 1).
 
@@ -25,7 +28,7 @@ class PointwiseClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
     epsilon : float or None, default=1.0
         Privacy budget. ``None`` (or ``inf``) fits without privacy.
     delta : float or None, default=None
-        ``None`` means ``1/n**2``. There is no pure version.
+        ``None`` means ``1/n**2``, at least ``1e-18``. There is no pure version.
     algorithm : str or callable, default="dpsgd-pointwise"
         A name from `entrenous.algorithms` that covers the task, or a planner.
     surrogate : str, Surrogate or None, default=None
@@ -53,7 +56,7 @@ class PointwiseClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
     intercept_ : array of shape (1,)
         Part of the parameter, so covered by the same noise.
     classes_ : array of shape (2,)
-    coef_noise_, plan_, certificate_, n_iter_
+    coef_noise_, bounds_, plan_, certificate_, n_iter_
         As for `AUCClassifier`.
 
     Notes
@@ -120,14 +123,17 @@ class PointwiseClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
 
     def decision_function(self, X: Any) -> Array:
         """The score of each row: positive means the second class."""
-        scores: Array = self._new_rows(X) @ self.coef_[0] + self.intercept_[0]
-        return scores
+        return self._linear_scores(self._new_rows(X), self.coef_, self.intercept_, self.bounds_)[:, 0]
 
     def predict(self, X: Any) -> AnyArray:
         """The second class where `decision_function` is positive."""
         positive = self.decision_function(X) > 0.0
         labels: AnyArray = self.classes_[positive.astype(int)]
         return labels
+
+    def _expected_shapes(self) -> dict[str, tuple[int | None, ...]]:
+        d = self.n_features_in_
+        return {"coef_": (1, d), "intercept_": (1,), "coef_noise_": (1, d), "classes_": (2,)}
 
     def _has_probabilities(self) -> bool:
         return self.surrogate is None or surrogate_from(self.surrogate).name == "logistic"
@@ -145,6 +151,7 @@ class PointwiseClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
         return tags
 
 
+@estimator
 class PointwiseRegressor(RegressorMixin, PairwiseEstimator):
     """Linear regression from single records by private SGD (Wang et al. 2024, Algorithm 1).
 
@@ -159,7 +166,7 @@ class PointwiseRegressor(RegressorMixin, PairwiseEstimator):
     ----------
     coef_ : array of shape (n_features,)
     intercept_ : float
-    coef_noise_, plan_, certificate_, n_iter_
+    coef_noise_, bounds_, plan_, certificate_, n_iter_
         As for `AUCClassifier`.
 
     Notes
@@ -222,8 +229,10 @@ class PointwiseRegressor(RegressorMixin, PairwiseEstimator):
 
     def predict(self, X: Any) -> Array:
         """The predicted target of each row."""
-        targets: Array = self._new_rows(X) @ self.coef_ + self.intercept_
-        return targets
+        return self._linear_scores(self._new_rows(X), self.coef_[None, :], self.intercept_, self.bounds_)[:, 0]
+
+    def _expected_shapes(self) -> dict[str, tuple[int | None, ...]]:
+        return {"coef_": (self.n_features_in_,), "intercept_": (), "coef_noise_": (self.n_features_in_,)}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -8,21 +8,26 @@ import numpy as np
 from sklearn.base import OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from entrenous import __version__
 from entrenous.arrays import Array
-from entrenous.engine.bounds_release import HALF_WIDTH, BoundsRelease, clipping_radius
+from entrenous.engine.phases.find_bounds import HALF_WIDTH, FindBounds, clipping_radius
+from entrenous.engine.rows.registry import rows_of
 from entrenous.engine.run import as_seeded_if
 from entrenous.estimators.display import ShowsPrivacy
 from entrenous.estimators.validation import validated
-from entrenous.parts.feature_domains import FeatureBounds, missing_bounds
-from entrenous.parts.private_bounds import PrivateBounds
-from entrenous.planners.bounds_share import bounds_release
+from entrenous.planners.budget_split import find_bounds
 from entrenous.privacy.accounting import TOLERANCE, account_name, accountant_version, confirm
 from entrenous.privacy.budget import Budget, budget_for
 from entrenous.privacy.certificate import NO_PROBLEM, PrivacyCertificate, as_json
 from entrenous.privacy.noise import noise_from
+from entrenous.privacy.verification import STANDARDIZER
+from entrenous.problem.features.box import FeatureBounds
+from entrenous.problem.features.declared import missing_bounds
+from entrenous.problem.features.private_bounds import PrivateBounds
+from entrenous.registry import estimator
+from entrenous.version import __version__
 
 
+@estimator
 class PrivateStandardizer(OneToOneFeatureMixin, TransformerMixin, ShowsPrivacy):
     """Centres and scales features by what a private search finds, for a budget of its own.
 
@@ -37,7 +42,7 @@ class PrivateStandardizer(OneToOneFeatureMixin, TransformerMixin, ShowsPrivacy):
     epsilon : float or None, default=0.3
         Privacy budget of the search. ``None`` searches without noise.
     delta : float or None, default=None
-        ``None`` means ``1/n**2``; ``0`` asks for pure differential privacy.
+        ``None`` means ``1/n**2``, at least ``1e-18``; ``0`` asks for pure differential privacy.
     random_state : int, Generator, RandomState or None, default=None
         ``None`` draws secure noise.
 
@@ -65,6 +70,7 @@ class PrivateStandardizer(OneToOneFeatureMixin, TransformerMixin, ShowsPrivacy):
 
     """
 
+    has_plan_per_class = False
     _released = ("mean_", "scale_")
 
     def __init__(
@@ -94,11 +100,11 @@ class PrivateStandardizer(OneToOneFeatureMixin, TransformerMixin, ShowsPrivacy):
         loose = (float(X.min()), max(float(X.max()), float(X.min()) + 1.0)) if self.within is None else self.within
         names = getattr(self, "feature_names_in_", None)
         within = PrivateBounds(loose).for_features(X.shape[1], names)
-        release = bounds_release(1.0, budget, int(np.count_nonzero(within.unit)))
+        release = find_bounds(1.0, budget, within)
         noise = noise_from(self.random_state)
-        certificate = None if release.mechanism is None else _certificate(release, budget, within, len(X))
+        certificate = None if release.mechanism is None else _certificate(release, budget, len(X))
         certificate = as_seeded_if(noise.seeded, certificate)
-        self.bounds_ = release.find(X, within, noise)
+        self.bounds_ = release.find(rows_of(X), noise)
         low, high = self.bounds_.sides()
         self.mean_ = low / 2.0 + high / 2.0
         self.scale_ = (high / 2.0 - low / 2.0) / HALF_WIDTH
@@ -106,6 +112,9 @@ class PrivateStandardizer(OneToOneFeatureMixin, TransformerMixin, ShowsPrivacy):
             None if certificate is None else certificate.stating("found_bounds", self.bounds_.public_numbers())
         )
         return self
+
+    def _expected_shapes(self) -> dict[str, tuple[int | None, ...]]:
+        return {"mean_": (self.n_features_in_,), "scale_": (self.n_features_in_,)}
 
     def transform(self, X: Any) -> Array:
         """Rows clipped into the box that was found, in scales from its centre: within [-3, 3]."""
@@ -118,13 +127,13 @@ class PrivateStandardizer(OneToOneFeatureMixin, TransformerMixin, ShowsPrivacy):
         return np.clip(scaled, -HALF_WIDTH, HALF_WIDTH)
 
 
-def _certificate(release: BoundsRelease, budget: Budget, within: FeatureBounds, n: int) -> PrivacyCertificate:
+def _certificate(release: FindBounds, budget: Budget, n: int) -> PrivacyCertificate:
     assert release.mechanism is not None
     mechanisms = (release.mechanism,)
     confirm(budget.epsilon, mechanisms, budget.delta)
     return PrivacyCertificate(
         library=f"entrenous {__version__}",
-        algorithm="private-standardizer",
+        algorithm=STANDARDIZER,
         citation="entrenous",
         calibration="tight",
         epsilon=budget.epsilon,
@@ -138,11 +147,6 @@ def _certificate(release: BoundsRelease, budget: Budget, within: FeatureBounds, 
             "version": f"dp-accounting {accountant_version()}",
             "tolerance": TOLERANCE,
         },
-        public=as_json(
-            {
-                "n_features": len(within.sides()[0]),
-                "domain": within.public_numbers(),
-                "private_bounds": release.public(),
-            }
-        ),
+        public=as_json(release.numbers),
+        warnings=budget.cautions(n),
     )

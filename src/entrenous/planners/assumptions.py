@@ -6,14 +6,14 @@ import math
 import numbers
 
 from entrenous.errors import AssumptionError, InputError
-from entrenous.parts.problem import Problem
 from entrenous.planners.registry import algorithms
 from entrenous.privacy.budget import Budget
+from entrenous.problem.problem import Problem
 
 
 def need_convex(name: str, problem: Problem) -> None:
-    """A convex surrogate."""
-    if not problem.surrogate.convex:
+    """A convex loss: a convex surrogate of a score that is affine in the parameter."""
+    if not problem.convex:
         raise AssumptionError(
             f"{name} needs a convex surrogate",
             f"surrogate={problem.surrogate}",

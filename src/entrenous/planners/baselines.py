@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
+from entrenous.engine.phases.saddle_point import SaddlePoint
 from entrenous.engine.plan import Plan
-from entrenous.engine.saddle import SaddlePoint
 from entrenous.errors import AssumptionError, InputError
-from entrenous.parts.problem import Problem
-from entrenous.parts.streams import Keep, Stream
 from entrenous.planners.assumptions import steps_from
-from entrenous.planners.registry import Algorithm, register, unit_radius
+from entrenous.planners.registry import NOT_PRIVATE, PURE, algorithm
 from entrenous.planners.streams import largest_step, step_from, streaming_plan
 from entrenous.privacy.budget import Budget
+from entrenous.privacy.lemmas.stream_lemmas import STREAM_LEMMAS
+from entrenous.problem.problem import Problem
+from entrenous.problem.streams.stream import Keep, Stream
 
 SGD_PAIR = "Lei et al. 2020, NeurIPS"
 OLP = "Kar et al. 2013, ICML"
 OAM = "Zhao et al. 2011, ICML"
 SPAUC = "Lei and Ying 2021, JMLR"
 
+_SPAUC_STEP = 4.0
 
+
+@algorithm(
+    "sgd-pair",
+    SGD_PAIR,
+    "SGD on random pairs",
+    cost="n pairs",
+    lemmas=STREAM_LEMMAS,
+    privacy=PURE,
+)
 def sgd_pair(
     problem: Problem,
     budget: Budget,
@@ -43,6 +54,15 @@ def sgd_pair(
     return streaming_plan("sgd-pair", SGD_PAIR, problem, budget, n, stream, index_seed)
 
 
+@algorithm(
+    "olp",
+    OLP,
+    "one pass against a reservoir",
+    cost="200 n pairs",
+    lemmas=STREAM_LEMMAS,
+    privacy=PURE,
+    online=True,
+)
 def olp(
     problem: Problem,
     budget: Budget,
@@ -70,6 +90,16 @@ def olp(
     return streaming_plan("olp", OLP, problem, budget, n, stream, index_seed)
 
 
+@algorithm(
+    "oam",
+    OAM,
+    "one pass against a reservoir of the other class",
+    cost="100 n pairs",
+    tasks=("auc",),
+    privacy=NOT_PRIVATE,
+    surrogate="hinge",
+    online=True,
+)
 def oam(
     problem: Problem,
     budget: Budget,
@@ -97,6 +127,18 @@ def oam(
     return streaming_plan("oam", OAM, problem, budget, n, stream, index_seed)
 
 
+@algorithm(
+    "spauc",
+    SPAUC,
+    "one pass over single records and running class means",
+    cost="n record gradients",
+    tasks=("auc",),
+    privacy=NOT_PRIVATE,
+    needs=("square surrogate",),
+    surrogates=("square",),
+    surrogate="square",
+    online=True,
+)
 def spauc(
     problem: Problem,
     budget: Budget,
@@ -106,8 +148,9 @@ def spauc(
 ) -> Plan:
     """SPAUC: one pass over single records and running class means, square surrogate, mean of the iterates.
 
-    ``eta_t = step_size/sqrt(t)``, by default ``8/L_pair``, which is ``2/L`` of the objective for long tables. The
-    running means are of private rows, so there is no private version. Cost: n record gradients.
+    ``eta_t = step_size/((h_t + ridge) sqrt(t))`` with `h_t` the trace of the objective's Hessian on the records so far,
+    so `step_size` has no unit; 4 by default, chosen by held-out AUC on ijcnn1, letter, diabetes, german and usps. The
+    running means and variances are of private rows, so there is no private version. Cost: n record gradients.
 
     >>> import entrenous as en
     >>> en.plan("spauc", n=1000, n_features=5, epsilon=None).steps
@@ -119,10 +162,8 @@ def spauc(
             f"epsilon={budget.epsilon:g}",
             "Use moments, which releases class means with noise, or epsilon=None.",
         )
-    # The objective over all pairs has at most a quarter of one pair's smoothness (and the ridge's).
-    size = step_from(step_size, 2.0 / (problem.pair_smoothness / 4.0 + problem.ridge))
-    phase = SaddlePoint(n, size)
-    return Plan("spauc", SPAUC, problem, budget, n, phases=(phase,), public=phase.described)
+    phase = SaddlePoint(n, step_from(step_size, _SPAUC_STEP))
+    return Plan("spauc", SPAUC, problem, budget, n, phases=(phase,))
 
 
 def _one_pass(problem: Problem, n: int, step_size: float | None, buffer: int, keep: Keep) -> Stream:
@@ -131,72 +172,3 @@ def _one_pass(problem: Problem, n: int, step_size: float | None, buffer: int, ke
     natural = problem.domain.radius / problem.lipschitz
     size = step_from(step_size, min(natural, largest_step(problem)))
     return Stream(n - 1, size, order="arrival", buffer=buffer, decay=0.5, average="before", keep=keep)
-
-
-register(
-    Algorithm(
-        "sgd-pair",
-        sgd_pair,
-        SGD_PAIR,
-        summary="SGD on random pairs",
-        tasks=("auc", "metric"),
-        privacy=("pure", "approximate", "none"),
-        needs=("convex",),
-        cost="n pairs",
-        calibrations=("tight",),
-        surrogates=None,
-        default_surrogate="logistic",
-        default_radius=unit_radius,
-    )
-)
-register(
-    Algorithm(
-        "olp",
-        olp,
-        OLP,
-        summary="one pass against a reservoir",
-        tasks=("auc", "metric"),
-        privacy=("pure", "approximate", "none"),
-        needs=("convex",),
-        cost="200 n pairs",
-        calibrations=("tight",),
-        surrogates=None,
-        default_surrogate="logistic",
-        default_radius=unit_radius,
-        online=True,
-    )
-)
-register(
-    Algorithm(
-        "oam",
-        oam,
-        OAM,
-        summary="one pass against a reservoir of the other class",
-        tasks=("auc",),
-        privacy=("none",),
-        needs=("convex",),
-        cost="100 n pairs",
-        calibrations=("tight",),
-        surrogates=None,
-        default_surrogate="hinge",
-        default_radius=unit_radius,
-        online=True,
-    )
-)
-register(
-    Algorithm(
-        "spauc",
-        spauc,
-        SPAUC,
-        summary="one pass over single records and running class means",
-        tasks=("auc",),
-        privacy=("none",),
-        needs=("square surrogate",),
-        cost="n record gradients",
-        calibrations=("tight",),
-        surrogates=("square",),
-        default_surrogate="square",
-        default_radius=unit_radius,
-        online=True,
-    )
-)

@@ -11,11 +11,9 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+from entrenous.engine.phases.streaming import Streaming
 from entrenous.engine.plan import Plan
-from entrenous.engine.streaming import Streaming
 from entrenous.errors import InputError, warn_of_privacy
-from entrenous.parts.problem import Form, Problem
-from entrenous.parts.streams import Stream
 from entrenous.planners.assumptions import (
     need_bounded_domain,
     need_convex,
@@ -23,11 +21,16 @@ from entrenous.planners.assumptions import (
     need_smooth,
     need_strong_convexity,
 )
-from entrenous.planners.forms import in_papers_form
-from entrenous.planners.registry import Algorithm, register, unit_radius
+from entrenous.planners.papers_form import in_papers_form
+from entrenous.planners.registry import APPROXIMATE, PURE, algorithm
 from entrenous.privacy.budget import Budget
-from entrenous.privacy.mechanisms import Mechanism, calibrated
-from entrenous.privacy.stream_bounds import stream_sensitivity
+from entrenous.privacy.lemmas.stream_lemmas import STREAM_LEMMAS, stream_bound
+from entrenous.privacy.mechanisms.calibration import calibrated
+from entrenous.privacy.mechanisms.gaussian import Gaussian
+from entrenous.privacy.mechanisms.laplace import Laplace
+from entrenous.privacy.mechanisms.mechanism import Mechanism
+from entrenous.problem.problem import Form, Problem
+from entrenous.problem.streams.stream import Stream
 
 CITATION = "Huai et al. 2020"
 
@@ -35,6 +38,15 @@ LEAST_WARMUP = 7
 """Steps before this record would be longer than the recursion of the paper allows."""
 
 
+@algorithm(
+    "offpairstrc",
+    CITATION,
+    "one pass, each record with all before it, noise on the mean of all iterates",
+    cost="n^2/2 pairs",
+    lemmas=STREAM_LEMMAS,
+    privacy=PURE,
+    needs=("smooth", "strongly convex"),
+)
 def offpairstrc(
     problem: Problem,
     budget: Budget,
@@ -53,13 +65,22 @@ def offpairstrc(
     surrogate and a ridge; pure or approximate privacy.
 
     >>> import entrenous as en
-    >>> en.plan("offpairstrc", n=500, n_features=5, epsilon=1.0, ridge=0.1).mechanisms[0].lemma
-    'Lemma 10'
+    >>> print(en.plan("offpairstrc", n=500, n_features=5, epsilon=1.0, ridge=0.1).mechanisms[0].lemma)
+    Lemma 10
     """
     need_strong_convexity("offpairstrc", problem, "offpairc")
     return _offline("offpairstrc", problem, budget, n, calibration, form, warmup, index_seed)
 
 
+@algorithm(
+    "offpairc",
+    CITATION,
+    "offpairstrc with a ridge of its own, for losses that are only convex",
+    cost="n^2/2 pairs",
+    lemmas=STREAM_LEMMAS,
+    privacy=PURE,
+    needs=("smooth", "convex"),
+)
 def offpairc(
     problem: Problem,
     budget: Budget,
@@ -82,6 +103,16 @@ def offpairc(
     return _offline("offpairc", ridged, budget, n, calibration, form, warmup, index_seed)
 
 
+@algorithm(
+    "onpairstrc",
+    CITATION,
+    "one pass, each record with all before it, every iterate released with noise",
+    cost="n^2/2 pairs",
+    lemmas=STREAM_LEMMAS,
+    privacy=APPROXIMATE,
+    needs=("smooth", "strongly convex"),
+    online=True,
+)
 def onpairstrc(
     problem: Problem,
     budget: Budget,
@@ -106,6 +137,16 @@ def onpairstrc(
     return _online("onpairstrc", problem, budget, n, calibration, form, warmup, index_seed)
 
 
+@algorithm(
+    "onpairc",
+    CITATION,
+    "onpairstrc with a ridge of its own, for losses that are only convex",
+    cost="n^2/2 pairs",
+    lemmas=STREAM_LEMMAS,
+    privacy=APPROXIMATE,
+    needs=("smooth", "convex"),
+    online=True,
+)
 def onpairc(
     problem: Problem,
     budget: Budget,
@@ -141,18 +182,16 @@ def _offline(
     stream = Stream(
         n - points, 2.0 / alpha, order="arrival", buffer=None, average="all", schedule="huai", warmup=points
     )
-    noise = None
+    noise: Mechanism | None = None
     if budget.is_private:
-        sensitivity, lemma = stream_sensitivity(stream, problem, n, seed, 1)
+        bound = stream_bound(stream, problem, n, seed, 1)
         scale = 8.0 * _printed_lipschitz(name, problem) * math.log(n) / (alpha * n * budget.epsilon)
         if calibration == "tight":
-            noise = calibrated(budget, sensitivity, lemma)
+            noise = calibrated(budget, bound)
         elif budget.is_pure:
-            root_p = math.sqrt(problem.dimension)
-            noise = Mechanism("laplace", sensitivity, lemma, scale=root_p * scale, l1_sensitivity=root_p * sensitivity)
+            noise = Laplace(bound.with_l1(problem.dimension), math.sqrt(problem.dimension) * scale)
         else:
-            sigma = scale * math.sqrt(2.0 * math.log(1.25 / budget.delta))
-            noise = Mechanism("gaussian", sensitivity, lemma, sigma=sigma)
+            noise = Gaussian(bound, scale * math.sqrt(2.0 * math.log(1.25 / budget.delta)))
     return _plan(name, problem, budget, n, calibration, stream, noise, seed, cautions)
 
 
@@ -178,19 +217,19 @@ def _online(
         warmup=points,
         release="every iterate",
     )
-    noise = None
+    noise: Mechanism | None = None
     if budget.is_private:
         need_gaussian(name, budget)
-        sensitivity, lemma = stream_sensitivity(stream, problem, n, seed, 1)
+        bound = stream_bound(stream, problem, n, seed, 1)
         if calibration == "tight":
-            noise = calibrated(budget, sensitivity, lemma)
+            noise = calibrated(budget, bound)
         else:
             log_term = math.log(1.0 / budget.delta)
             rho = (math.sqrt(log_term + budget.epsilon) - math.sqrt(log_term)) ** 2
             # With no step at all one release remains.
             spread = 32.0 * max(1, n - points) / rho
             sigma = _printed_lipschitz(name, problem) / alpha * math.sqrt(spread)
-            noise = Mechanism("gaussian", sensitivity, lemma, sigma=sigma)
+            noise = Gaussian(bound, sigma)
     return _plan(name, problem, budget, n, calibration, stream, noise, seed, cautions)
 
 
@@ -246,34 +285,7 @@ def _plan(
         budget,
         n,
         phases=(phase,),
-        mechanisms=() if noise is None else (noise,),
         calibration=calibration,
-        public=phase.described,
         warnings=cautions,
         index_seed=seed,
-    )
-
-
-for _name, _planner, _privacy, _needs, _online_too in (
-    ("offpairstrc", offpairstrc, ("pure", "approximate", "none"), ("smooth", "strongly convex"), False),
-    ("offpairc", offpairc, ("pure", "approximate", "none"), ("smooth", "convex"), False),
-    ("onpairstrc", onpairstrc, ("approximate", "none"), ("smooth", "strongly convex"), True),
-    ("onpairc", onpairc, ("approximate", "none"), ("smooth", "convex"), True),
-):
-    register(
-        Algorithm(
-            _name,
-            _planner,
-            CITATION,
-            summary="one pass, each record with all before it, strongly convex",
-            tasks=("auc", "metric"),
-            privacy=_privacy,  # type: ignore[arg-type]
-            needs=_needs,
-            cost="n^2/2 pairs",
-            calibrations=("tight", "paper"),
-            surrogates=None,
-            default_surrogate="logistic",
-            default_radius=unit_radius,
-            online=_online_too,
-        )
     )

@@ -9,17 +9,19 @@ from __future__ import annotations
 import math
 from typing import Literal
 
-from entrenous.engine.phases import Descent
+from entrenous.engine.phases.descent import Descent
 from entrenous.engine.plan import Plan
 from entrenous.errors import AssumptionError, InputError
-from entrenous.parts.problem import Form, Problem
 from entrenous.planners.assumptions import need_bounded_slopes, need_gaussian, need_smooth, steps_from
-from entrenous.planners.forms import in_papers_form
-from entrenous.planners.registry import Algorithm, register, unit_radius
-from entrenous.planners.twin import non_private_twin
+from entrenous.planners.non_private import non_private_plan
+from entrenous.planners.papers_form import in_papers_form
+from entrenous.planners.registry import algorithm
 from entrenous.privacy.budget import Budget
-from entrenous.privacy.mechanisms import Mechanism, calibrated
-from entrenous.privacy.sensitivity import all_pairs_gradient_sensitivity
+from entrenous.privacy.lemmas.gradients import LEMMA_2, all_pairs_gradient_sensitivity
+from entrenous.privacy.mechanisms.calibration import calibrated
+from entrenous.privacy.mechanisms.gaussian import Gaussian
+from entrenous.privacy.mechanisms.mechanism import Mechanism
+from entrenous.problem.problem import Form, Problem
 
 CITATION = "Kang et al. 2021"
 
@@ -30,6 +32,15 @@ PRINTED = {
 """G and L of Lemmas 2 and 3 for the logistic surrogate, as printed. The true ones are 3.93 and 4, and 3.81 and 4."""
 
 
+@algorithm(
+    "kang-gp",
+    CITATION,
+    "a few noisy gradients over all pairs, last iterate, convex or not",
+    cost="log n full gradients",
+    lemmas=(LEMMA_2,),
+    tasks=("auc", "metric", "error-entropy"),
+    needs=("smooth",),
+)
 def kang_gp(
     problem: Problem,
     budget: Budget,
@@ -52,14 +63,14 @@ def kang_gp(
 
     >>> import entrenous as en
     >>> plan = en.plan("kang-gp", n=1000, n_features=4, epsilon=1.0, delta=1e-6)
-    >>> plan.steps, plan.mechanisms[0].lemma
-    (7, 'Lemma 2')
+    >>> print(plan.steps, plan.mechanisms[0].lemma)
+    7 Lemma 2
     """
     problem = in_papers_form(problem, calibration, form)
     need_smooth("kang-gp", problem, "dpgdc2 or noisy-gd")
     _check_options(problem, calibration, bound, constants)
     if not budget.is_private:
-        return non_private_twin("kang-gp", CITATION, problem, n, max_iter)
+        return non_private_plan("kang-gp", CITATION, problem, n, max_iter)
     need_gaussian("kang-gp", budget)
     need_bounded_slopes("kang-gp", problem)
     ratio = n * budget.epsilon / math.sqrt(problem.dimension)
@@ -75,12 +86,13 @@ def kang_gp(
     smoothness += problem.ridge
     # Where the loss is a straight line any step will do, and one across the domain is the natural one.
     step_size = 1.0 / smoothness if smoothness > 0.0 else problem.domain.radius / lipschitz
-    sensitivity = all_pairs_gradient_sensitivity(problem, n)
+    moved = all_pairs_gradient_sensitivity(problem, n)
+    noise: Mechanism
     if calibration == "tight":
-        noise = calibrated(budget, sensitivity, "Lemma 2", count=steps)
+        noise = calibrated(budget, moved, count=steps)
     else:
         sigma = 8.0 * lipschitz * math.sqrt(steps * math.log(1.0 / budget.delta)) / (n * budget.epsilon)
-        noise = Mechanism("gaussian", sensitivity, "Lemma 2", sigma=sigma, count=steps)
+        noise = Gaussian(moved, sigma, count=steps)
     return Plan(
         "kang-gp",
         CITATION,
@@ -88,9 +100,8 @@ def kang_gp(
         budget,
         n,
         phases=(Descent(steps, step_size, average_from=steps, gradient_noise=noise),),
-        mechanisms=(noise,),
         calibration=calibration,
-        public={"steps": steps, "step_size": step_size, "constants": constants},
+        remarks={"constants": constants},
     )
 
 
@@ -113,21 +124,3 @@ def _check_options(problem: Problem, calibration: str, bound: str, constants: st
             f"{problem.surrogate} for {problem.task}",
             "Leave it out: the true constants are known for every problem.",
         )
-
-
-register(
-    Algorithm(
-        "kang-gp",
-        kang_gp,
-        CITATION,
-        summary="a few noisy gradients over all pairs, last iterate, convex or not",
-        tasks=("auc", "metric", "error-entropy"),
-        privacy=("approximate", "none"),
-        needs=("smooth",),
-        cost="log n full gradients",
-        calibrations=("tight", "paper"),
-        surrogates=None,
-        default_surrogate="logistic",
-        default_radius=unit_radius,
-    )
-)

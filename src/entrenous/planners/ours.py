@@ -4,37 +4,40 @@ from __future__ import annotations
 
 import math
 import numbers
-from dataclasses import asdict
-from typing import Any
 
-from entrenous.engine.listed_pairs import ListedDescent
-from entrenous.engine.phases import Descent, MomentRelease
+from entrenous.engine.phases.descent import Descent
+from entrenous.engine.phases.listed_pairs import ListedDescent
+from entrenous.engine.phases.moment_release import MomentRelease
 from entrenous.engine.plan import Plan
 from entrenous.errors import AssumptionError, InputError
-from entrenous.parts.feature_domains import INTERNAL_DIAMETER
-from entrenous.parts.pair_list import PairList
-from entrenous.parts.problem import Problem
 from entrenous.planners.assumptions import (
     need_bounded_domain,
     need_bounded_slopes,
     need_gaussian,
     steps_from,
 )
-from entrenous.planners.registry import Algorithm, register
-from entrenous.planners.twin import non_private_twin
+from entrenous.planners.non_private import non_private_plan
+from entrenous.planners.registry import algorithm
 from entrenous.privacy.budget import Budget
 from entrenous.privacy.gaussian_dp import mu_for
-from entrenous.privacy.mechanisms import calibrated
-from entrenous.privacy.sensitivity import (
+from entrenous.privacy.lemmas.gradients import (
+    LEMMA_2,
+    LEMMA_12,
     all_pairs_gradient_sensitivity,
-    class_moments_sensitivity,
     listed_pairs_gradient_sensitivity,
 )
+from entrenous.privacy.lemmas.statistics import LEMMA_8, class_moments_sensitivity
+from entrenous.privacy.mechanisms.calibration import calibrated
+from entrenous.problem.features.domain import INTERNAL_DIAMETER
+from entrenous.problem.pair_list import PairList
+from entrenous.problem.problem import Problem
 
 CITATION = "entrenous"
 
 _WEIGHTS = (1.0, 1.0, 0.7)
 """Count, sums, second moments. 2c^2 < b^2, so the sums alone set the sensitivity 2b and the rest rides for free."""
+_ASSUMED = "which records are paired is public: no label had a say in it"
+"""What a certificate says of a list of pairs, because nobody can recompute it."""
 _SHRINKAGE = 0.5
 """Chosen, like the weights, by held-out AUC on breast_cancer, diabetes, german, debrecen and a part of ijcnn1."""
 
@@ -56,6 +59,18 @@ def _steps(budget: Budget, n: int, dimension: int) -> int:
     return min(100, max(5, round(_noise_to_signal(budget, n, dimension) ** -0.5)))
 
 
+@algorithm(
+    "moments",
+    CITATION,
+    "one noisy release of class moments, then least squares",
+    cost="one pass, n d^2",
+    lemmas=(LEMMA_8,),
+    tasks=("auc",),
+    needs=("square surrogate",),
+    surrogates=("square",),
+    surrogate="square",
+    radius=lambda budget, n, dimension: None,
+)
 def moments(
     problem: Problem,
     budget: Budget,
@@ -74,8 +89,8 @@ def moments(
 
     >>> import entrenous as en
     >>> plan = en.plan("moments", n=1000, n_features=5, epsilon=1.0, delta=1e-6)
-    >>> plan.pair_gradients, plan.mechanisms[0].lemma
-    (0, 'Lemma 8')
+    >>> print(plan.pair_gradients, plan.mechanisms[0].lemma)
+    0 Lemma 8
     """
     if max_iter is not None:
         raise InputError("moments takes no steps", f"max_iter={max_iter}", "Leave max_iter=None.")
@@ -83,11 +98,12 @@ def moments(
         raise InputError("weights must be three positive numbers", repr(weights), f"The default is {_WEIGHTS}.")
     if not (isinstance(shrinkage, numbers.Real) and 0.0 <= shrinkage < float("inf")):
         raise InputError("shrinkage must be a number >= 0", repr(shrinkage), f"The default is {_SHRINKAGE}.")
-    a, b, c = (float(w) for w in weights)
+    # In units of the class sums: multiplying all three would multiply release, bound and noise alike.
+    a, b, c = (float(w) / float(weights[1]) for w in weights)
     noise = None
     if budget.is_private:
         need_gaussian("moments", budget)
-        noise = calibrated(budget, class_moments_sensitivity(problem.diameter / 2.0, (a, b, c)), "Lemma 8")
+        noise = calibrated(budget, class_moments_sensitivity(problem.diameter / 2.0, (a, b, c)))
     return Plan(
         "moments",
         CITATION,
@@ -95,11 +111,18 @@ def moments(
         budget,
         n,
         phases=(MomentRelease((a, b, c), noise, float(shrinkage)),),
-        mechanisms=() if noise is None else (noise,),
-        public={"weights": (a, b, c), "shrinkage": float(shrinkage)},
     )
 
 
+@algorithm(
+    "noisy-gd",
+    CITATION,
+    "noisy exact gradients over all pairs",
+    cost="a few dozen full gradients",
+    lemmas=(LEMMA_2, LEMMA_12),
+    needs=("bounded slopes",),
+    radius=_radius,
+)
 def noisy_gd(
     problem: Problem,
     budget: Budget,
@@ -125,7 +148,7 @@ def noisy_gd(
     """
     listed = None if listed_pairs is None else _pair_list(problem, n, listed_pairs)
     if not budget.is_private:
-        return non_private_twin("noisy-gd", CITATION, problem, n, max_iter, listed)
+        return non_private_plan("noisy-gd", CITATION, problem, n, max_iter, listed)
     need_gaussian("noisy-gd", budget)
     need_bounded_domain("noisy-gd", problem)
     need_bounded_slopes("noisy-gd", problem)
@@ -139,10 +162,10 @@ def noisy_gd(
     average_from = (steps + 1) // 2
     phase: Descent
     if listed is None:
-        noise = calibrated(budget, all_pairs_gradient_sensitivity(problem, n), "Lemma 2", count=steps)
+        noise = calibrated(budget, all_pairs_gradient_sensitivity(problem, n), count=steps)
         phase = Descent(steps, step_size, average_from, gradient_noise=noise)
     else:
-        noise = calibrated(budget, listed_pairs_gradient_sensitivity(problem, listed), "Lemma 12", count=steps)
+        noise = calibrated(budget, listed_pairs_gradient_sensitivity(problem, listed), count=steps)
         phase = ListedDescent(steps, step_size, average_from, gradient_noise=noise, listed=listed)
     return Plan(
         "noisy-gd",
@@ -151,55 +174,15 @@ def noisy_gd(
         budget,
         n,
         phases=(phase,),
-        mechanisms=(noise,),
-        public={"steps": steps, "step_size": step_size, **({} if listed is None else _stated(listed))},
+        remarks={} if listed is None else {"assumed": _ASSUMED},
     )
 
 
-def _stated(listed: PairList) -> dict[str, Any]:
-    """What a certificate says of a list of pairs: its numbers, and what nobody can recompute from them."""
-    return {"pair_list": asdict(listed), "assumed": "which records are paired is public: no label had a say in it"}
-
-
 def _pair_list(problem: Problem, n: int, numbers: tuple[int, int]) -> PairList:
-    if problem.task != "metric":
+    if not problem.score.listed_pairs:
         raise AssumptionError(
             "only a metric is learnt from listed pairs", f"task={problem.task!r}", "Leave listed_pairs out."
         )
     if not isinstance(numbers, tuple | list) or len(numbers) != 2:
         raise InputError("listed_pairs must be two ints (pairs, most)", repr(numbers), "For example (500, 4).")
     return PairList(*numbers).checked_for(n)
-
-
-register(
-    Algorithm(
-        "moments",
-        moments,
-        CITATION,
-        summary="one noisy release of class moments, then least squares",
-        tasks=("auc",),
-        privacy=("approximate", "none"),
-        needs=("square surrogate",),
-        cost="one pass, n d^2",
-        calibrations=("tight",),
-        surrogates=("square",),
-        default_surrogate="square",
-        default_radius=lambda budget, n, dimension: None,
-    )
-)
-register(
-    Algorithm(
-        "noisy-gd",
-        noisy_gd,
-        CITATION,
-        summary="noisy exact gradients over all pairs",
-        tasks=("auc", "metric"),
-        privacy=("approximate", "none"),
-        needs=("bounded slopes",),
-        cost="a few dozen full gradients",
-        calibrations=("tight",),
-        surrogates=None,
-        default_surrogate="logistic",
-        default_radius=_radius,
-    )
-)

@@ -5,20 +5,32 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, overload
+from typing import Literal, Protocol, TypeVar, overload
 
 from entrenous.engine.plan import Plan
 from entrenous.errors import InputError
-from entrenous.parts.problem import Problem
 from entrenous.privacy.budget import Budget
+from entrenous.privacy.lemmas.bound import require_lemmas
+from entrenous.problem.problem import Problem
+from entrenous.problem.tasks.task import Task
+from entrenous.registry import is_own, load_library
 
 Privacy = Literal["pure", "approximate", "none"]
+P = TypeVar("P", bound=Callable[..., Plan])
 
 
 class Planner(Protocol):
     """``(problem, budget, n, **options) -> Plan``: all privacy arithmetic, from public numbers only."""
 
     def __call__(self, problem: Problem, budget: Budget, n: int, **options: object) -> Plan: ...
+
+
+DefaultRadius = Callable[[Budget, int, int], float | None]
+"""Radius of the parameter ball, from (budget, n, dimension), when none is asked for; ``None``: the whole space."""
+
+PURE: tuple[Privacy, ...] = ("pure", "approximate", "none")
+APPROXIMATE: tuple[Privacy, ...] = ("approximate", "none")
+NOT_PRIVATE: tuple[Privacy, ...] = ("none",)
 
 
 @dataclass(frozen=True)
@@ -33,18 +45,27 @@ class Algorithm:
     privacy: tuple[Privacy, ...]
     needs: tuple[str, ...]
     cost: str
-    calibrations: tuple[str, ...]
     surrogates: tuple[str, ...] | None
     """Names it is limited to; ``None`` for all that meet its needs."""
     default_surrogate: str
-    default_radius: Callable[[Budget, int, int], float | None]
-    """Radius of the parameter ball, from (budget, n, dimension), when none is asked for; ``None``: the whole space."""
-    online: bool = False
+    default_radius: DefaultRadius
+    online: bool
+    lemmas: tuple[str, ...]
+    """One of these is in every certificate of it."""
 
     @property
     def options(self) -> tuple[str, ...]:
         """Names that the `options` mapping may carry."""
         return planner_options(self.planner)
+
+    @property
+    def calibrations(self) -> tuple[str, ...]:
+        """The calibrations it takes: as printed too where its planner knows the printed noise."""
+        return ("tight", "paper") if "calibration" in self.options else ("tight",)
+
+    def covers(self, task: Task) -> bool:
+        """Whether it can be used for this task."""
+        return task.name in self.tasks or self.name in task.algorithms
 
 
 def unit_radius(budget: Budget, n: int, dimension: int) -> float:
@@ -56,6 +77,54 @@ def planner_options(planner: Callable[..., Plan]) -> tuple[str, ...]:
     """The keyword-only arguments of a planner."""
     parameters = inspect.signature(planner).parameters.values()
     return tuple(p.name for p in parameters if p.kind is p.KEYWORD_ONLY)
+
+
+def algorithm(
+    name: str,
+    citation: str,
+    summary: str,
+    *,
+    cost: str,
+    lemmas: tuple[str, ...] = (),
+    tasks: tuple[str, ...] = ("auc", "metric"),
+    privacy: tuple[Privacy, ...] = APPROXIMATE,
+    needs: tuple[str, ...] = ("convex",),
+    surrogates: tuple[str, ...] | None = None,
+    surrogate: str = "logistic",
+    radius: DefaultRadius = unit_radius,
+    online: bool = False,
+) -> Callable[[P], P]:
+    """Decorator: this planner is behind the name.
+
+    `lemmas` are those that its certificates rest on, one at least; `surrogate` and `radius` are its own where none are
+    asked for. What a planner's signature says (options, calibrations) is read from there.
+    """
+
+    def register(planner: P) -> P:
+        known = _ALGORITHMS.get(name)
+        if known is not None and known.planner.__module__ != planner.__module__:
+            raise InputError(
+                "an algorithm needs a name of its own", f"{name!r}, which exists", "See entrenous.algorithms()."
+            )
+        _ALGORITHMS[name] = Algorithm(
+            name,
+            planner,
+            citation,
+            summary,
+            tasks,
+            privacy,
+            needs,
+            cost,
+            surrogates,
+            surrogate,
+            radius,
+            online,
+            lemmas,
+        )
+        require_lemmas(name, lemmas, is_own=is_own(planner))
+        return planner
+
+    return register
 
 
 class Algorithms(Sequence[Algorithm]):
@@ -105,22 +174,16 @@ class Algorithms(Sequence[Algorithm]):
 _ALGORITHMS: dict[str, Algorithm] = {}
 
 
-def register(algorithm: Algorithm) -> Algorithm:
-    """Add an algorithm to the library's list."""
-    if algorithm.name in _ALGORITHMS:
-        raise ValueError(f"two algorithms are called {algorithm.name!r}")
-    _ALGORITHMS[algorithm.name] = algorithm
-    return algorithm
-
-
 def algorithms() -> Algorithms:
     """Every named algorithm, as frozen records that print as a table: ours first, then paper by paper."""
+    load_library()
     ours_first = sorted(_ALGORITHMS.values(), key=lambda a: (a.citation != "entrenous", a.citation))
     return Algorithms(ours_first)
 
 
 def algorithm_named(name: str) -> Algorithm:
     """The record behind a name."""
+    load_library()
     try:
         return _ALGORITHMS[name]
     except KeyError:

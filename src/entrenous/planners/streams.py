@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 import numbers
 
+from entrenous.engine.phases.streaming import Streaming
 from entrenous.engine.plan import Plan
-from entrenous.engine.streaming import Streaming
 from entrenous.errors import AssumptionError, InputError
-from entrenous.parts.problem import Problem
-from entrenous.parts.streams import Stream
 from entrenous.planners.assumptions import need_bounded_slopes, need_convex
 from entrenous.privacy.budget import Budget
-from entrenous.privacy.mechanisms import Mechanism, calibrated
-from entrenous.privacy.stream_bounds import stream_sensitivity
+from entrenous.privacy.lemmas.stream_lemmas import stream_bound
+from entrenous.privacy.mechanisms.calibration import calibrated
+from entrenous.privacy.mechanisms.gaussian import Gaussian
+from entrenous.privacy.mechanisms.mechanism import Mechanism
+from entrenous.problem.problem import Problem
+from entrenous.problem.streams.stream import Stream
 
 
 def largest_step(problem: Problem) -> float:
@@ -57,13 +59,10 @@ def streaming_plan(
             f"{stream.step_size:.4g} * {problem.ridge:.4g}",
             "Use a smaller step size.",
         )
-    noise = None
+    noise: Mechanism | None = None
     if budget.is_private:
-        sensitivity, lemma = stream_sensitivity(stream, problem, n, index_seed, 1)
-        if printed_sigma is None:
-            noise = calibrated(budget, sensitivity, lemma)
-        else:
-            noise = Mechanism("gaussian", sensitivity, lemma, sigma=printed_sigma)
+        bound = stream_bound(stream, problem, n, index_seed, 1)
+        noise = calibrated(budget, bound) if printed_sigma is None else Gaussian(bound, printed_sigma)
     phase = Streaming(stream, index_seed, 1, None, noise)
     return Plan(
         name,
@@ -72,8 +71,6 @@ def streaming_plan(
         budget,
         n,
         phases=(phase,),
-        mechanisms=() if noise is None else (noise,),
         calibration="tight" if printed_sigma is None else "paper",
-        public=phase.described,
         index_seed=index_seed,
     )

@@ -13,20 +13,27 @@ from typing import NamedTuple
 
 import numpy as np
 
+from entrenous.engine.phases.sampled_descent import SampledDescent
 from entrenous.engine.plan import Plan
-from entrenous.engine.sampled import SampledDescent
 from entrenous.errors import AssumptionError, InputError
-from entrenous.parts.problem import Form, Problem
 from entrenous.planners.assumptions import need_bounded_domain, need_bounded_slopes, need_gaussian, steps_from
-from entrenous.planners.registry import Algorithm, register, unit_radius
+from entrenous.planners.registry import algorithm
 from entrenous.planners.streams import step_from
 from entrenous.privacy.budget import Budget
-from entrenous.privacy.mechanisms import WITHOUT_REPLACEMENT, Mechanism, Sampling, calibrated
-from entrenous.privacy.sensitivity import (
+from entrenous.privacy.lemmas.bound import Bound
+from entrenous.privacy.lemmas.gradients import (
+    LEMMA_1,
+    LEMMA_2,
+    LEMMA_9,
     all_pairs_gradient_sensitivity,
-    pair_gradient_sensitivity,
     pointwise_gradient_sensitivity,
+    sampled_pair_sensitivity,
 )
+from entrenous.privacy.mechanisms.calibration import calibrated
+from entrenous.privacy.mechanisms.gaussian import SampledGaussian
+from entrenous.privacy.mechanisms.mechanism import Mechanism
+from entrenous.privacy.mechanisms.sampling import without_replacement
+from entrenous.problem.problem import Form, Problem
 
 CITATION = "Wang et al. 2024"
 
@@ -91,6 +98,14 @@ def schedule(problem: Problem, budget: Budget, n: int, *, low_noise: bool) -> tu
     )
 
 
+@algorithm(
+    "dpsgd-pairwise",
+    CITATION,
+    "one secret random pair per step, noise on every step, averaged",
+    cost="n pair gradients",
+    lemmas=(LEMMA_1, LEMMA_2),
+    needs=("bounded slopes",),
+)
 def dpsgd_pairwise(
     problem: Problem,
     budget: Budget,
@@ -114,23 +129,19 @@ def dpsgd_pairwise(
 
     >>> import entrenous as en
     >>> plan = en.plan("dpsgd-pairwise", n=1000, n_features=5, epsilon=1.0, delta=1e-6)
-    >>> plan.steps, plan.mechanisms[0].kind, plan.mechanisms[0].sampling.sample
+    >>> plan.steps, plan.mechanisms[0].kind, plan.mechanisms[0].secret_sample.sample
     (1000, 'sampled-gaussian', 2)
     """
     problem = problem.in_form(problem.form if form is None else form)
     sample = _batch_size(batch, n, at_least=2) or 2
-    if batch is None:
-        sensitivity = problem.order_share * pair_gradient_sensitivity(problem, same_iterate=True)
-    else:
-        sensitivity = all_pairs_gradient_sensitivity(problem, sample)
+    bound = sampled_pair_sensitivity(problem) if batch is None else all_pairs_gradient_sensitivity(problem, sample)
     return _plan(
         "dpsgd-pairwise",
         problem,
         budget,
         n,
         PAIRWISE,
-        sensitivity=sensitivity,
-        lemma="Lemma 1" if batch is None else "Lemma 2",
+        bound=bound,
         sample=sample,
         batch=batch,
         step_size=step_size,
@@ -140,6 +151,15 @@ def dpsgd_pairwise(
     )
 
 
+@algorithm(
+    "dpsgd-pointwise",
+    CITATION,
+    "one secret random record per step, noise on every step, averaged",
+    cost="n record gradients",
+    lemmas=(LEMMA_9,),
+    tasks=("pointwise-classification", "pointwise-regression"),
+    needs=("bounded slopes",),
+)
 def dpsgd_pointwise(
     problem: Problem,
     budget: Budget,
@@ -160,8 +180,8 @@ def dpsgd_pointwise(
     >>> import entrenous as en
     >>> ask = {"n": 1000, "n_features": 5, "epsilon": 1.0, "delta": 1e-6, "target_bounds": (0, 10)}
     >>> plan = en.plan("dpsgd-pointwise", task="pointwise-regression", **ask)
-    >>> plan.mechanisms[0].lemma, str(plan.problem.surrogate)
-    ('Lemma 9', 'square')
+    >>> print(plan.mechanisms[0].lemma, plan.problem.surrogate)
+    Lemma 9 square
     """
     sample = _batch_size(batch, n, at_least=1) or 1
     return _plan(
@@ -170,8 +190,7 @@ def dpsgd_pointwise(
         budget,
         n,
         POINTWISE,
-        sensitivity=pointwise_gradient_sensitivity(problem, sample),
-        lemma="Lemma 9",
+        bound=pointwise_gradient_sensitivity(problem, sample),
         sample=sample,
         batch=batch,
         step_size=step_size,
@@ -188,8 +207,7 @@ def _plan(
     n: int,
     printed: Printed,
     *,
-    sensitivity: float,
-    lemma: str,
+    bound: Bound,
     sample: int,
     batch: int | None,
     step_size: float | None,
@@ -198,7 +216,7 @@ def _plan(
     low_noise: bool,
 ) -> Plan:
     # Imported here, as it brings numba: an unknown surrogate is refused before a row is read.
-    from entrenous.engine.kernels import surrogate_code
+    from entrenous.engine.pairs.surrogate_kernels import surrogate_code
 
     surrogate_code(problem.loss)
     if not isinstance(low_noise, bool):
@@ -216,12 +234,12 @@ def _plan(
     else:
         need_bounded_domain(name, problem)
     size = step_from(step_size, natural)
-    noise = None
+    noise: Mechanism | None = None
     beta: dict[str, float] = {}
     if budget.is_private:
-        sampling = Sampling(WITHOUT_REPLACEMENT, n, sample)
+        sampling = without_replacement(n, sample)
         if calibration == "tight":
-            noise = calibrated(budget, sensitivity, lemma, count=steps, sampling=sampling)
+            noise = calibrated(budget, bound, count=steps, sampling=sampling)
         else:
             if batch is not None:
                 raise AssumptionError(
@@ -230,9 +248,7 @@ def _plan(
                     'Leave batch=None, or use calibration="tight".',
                 )
             variance, beta["beta"] = printed_variance(printed, problem.lipschitz, steps, n, budget)
-            noise = Mechanism(
-                "sampled-gaussian", sensitivity, lemma, sigma=math.sqrt(variance), count=steps, sampling=sampling
-            )
+            noise = SampledGaussian(bound, math.sqrt(variance), count=steps, sampling=sampling)
     return Plan(
         name,
         CITATION,
@@ -240,9 +256,8 @@ def _plan(
         budget,
         n,
         phases=(SampledDescent(pairwise, steps, size, batch, noise),),
-        mechanisms=() if noise is None else (noise,),
         calibration=calibration if budget.is_private else "tight",
-        public={"steps": steps, "step_size": size, "batch": batch, **beta},
+        remarks=beta,
     )
 
 
@@ -255,37 +270,3 @@ def _batch_size(batch: int | None, n: int, *, at_least: int) -> int | None:
             "None is one pair or record per step.",
         )
     return batch
-
-
-register(
-    Algorithm(
-        "dpsgd-pairwise",
-        dpsgd_pairwise,
-        CITATION,
-        summary="one secret random pair per step, noise on every step, averaged",
-        tasks=("auc", "metric"),
-        privacy=("approximate", "none"),
-        needs=("bounded slopes",),
-        cost="n pair gradients",
-        calibrations=("tight", "paper"),
-        surrogates=None,
-        default_surrogate="logistic",
-        default_radius=unit_radius,
-    )
-)
-register(
-    Algorithm(
-        "dpsgd-pointwise",
-        dpsgd_pointwise,
-        CITATION,
-        summary="one secret random record per step, noise on every step, averaged",
-        tasks=("pointwise-classification", "pointwise-regression"),
-        privacy=("approximate", "none"),
-        needs=("bounded slopes",),
-        cost="n record gradients",
-        calibrations=("tight", "paper"),
-        surrogates=None,
-        default_surrogate="logistic",
-        default_radius=unit_radius,
-    )
-)

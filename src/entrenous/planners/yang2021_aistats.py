@@ -8,12 +8,13 @@ from __future__ import annotations
 import math
 
 from entrenous.engine.plan import Plan
-from entrenous.parts.problem import Problem
-from entrenous.parts.streams import Stream
 from entrenous.planners.assumptions import need_gaussian, steps_from
-from entrenous.planners.registry import Algorithm, register, unit_radius
+from entrenous.planners.registry import PURE, algorithm
 from entrenous.planners.streams import step_from, streaming_plan
 from entrenous.privacy.budget import NO_PRIVACY, Budget
+from entrenous.privacy.lemmas.stream_lemmas import STREAM_LEMMAS
+from entrenous.problem.problem import Problem
+from entrenous.problem.streams.stream import Stream
 
 CITATION = "Yang et al. 2021, AISTATS"
 
@@ -25,6 +26,14 @@ def _stream(problem: Problem, n: int, max_iter: int | None, step_size: float | N
     return Stream(steps, step_from(step_size, natural), buffer=None, average="before")
 
 
+@algorithm(
+    "sgd-all-previous",
+    CITATION,
+    "SGD, each record with all before it",
+    cost="n^2/2 pairs",
+    lemmas=STREAM_LEMMAS,
+    privacy=PURE,
+)
 def sgd_all_previous(
     problem: Problem,
     budget: Budget,
@@ -47,6 +56,9 @@ def sgd_all_previous(
     return streaming_plan("sgd-all-previous", CITATION, problem, budget, n, stream, index_seed)
 
 
+@algorithm(
+    "dp-sgd-output", CITATION, "sgd-all-previous with noise on its result", cost="n^2/2 pairs", lemmas=STREAM_LEMMAS
+)
 def dp_sgd_output(
     problem: Problem,
     budget: Budget,
@@ -65,8 +77,8 @@ def dp_sgd_output(
 
     >>> import entrenous as en
     >>> plan = en.plan("dp-sgd-output", n=100, n_features=5, epsilon=1.0, surrogate="hinge")
-    >>> plan.mechanisms[0].lemma
-    'Lemma 6'
+    >>> print(plan.mechanisms[0].lemma)
+    Lemma 6
     """
     stream = _stream(problem, n, max_iter, step_size)
     if not budget.is_private:
@@ -78,25 +90,3 @@ def dp_sgd_output(
         spread = T + 3.0 * (T * math.log(math.e * T) * math.log(2.0 / budget.delta) / n) ** 2
         printed = eta * problem.lipschitz * math.sqrt(8.0 * math.log(2.5 / budget.delta) * spread) / budget.epsilon
     return streaming_plan("dp-sgd-output", CITATION, problem, budget, n, stream, index_seed, printed)
-
-
-for _name, _planner, _summary, _calibrations, _privacy in (
-    ("sgd-all-previous", sgd_all_previous, "SGD, each record with all before it", ("tight",), ("pure",)),
-    ("dp-sgd-output", dp_sgd_output, "the same with noise on the result", ("tight", "paper"), ()),
-):
-    register(
-        Algorithm(
-            _name,
-            _planner,
-            CITATION,
-            summary=_summary,
-            tasks=("auc", "metric"),
-            privacy=(*_privacy, "approximate", "none"),
-            needs=("convex",),
-            cost="n^2/2 pairs",
-            calibrations=_calibrations,
-            surrogates=None,
-            default_surrogate="logistic",
-            default_radius=unit_radius,
-        )
-    )

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from entrenous.errors import PrivacyError
 from entrenous.privacy.gaussian_dp import epsilon_of
-from entrenous.privacy.mechanisms import Mechanism
+from entrenous.privacy.mechanisms.mechanism import EVERYWHERE, Mechanism
 from entrenous.privacy.subsampling import one_release_epsilon, renyi_epsilon
 
 TOLERANCE = 1e-6
@@ -29,14 +29,13 @@ def total_epsilon(mechanisms: Sequence[Mechanism], delta: float) -> float:
     With secret samples among them: the Renyi bound, or exact composition that ignores the sampling if that is smaller;
     pure mechanisms beside them are added.
     """
-    if any(m.is_sampled for m in mechanisms):
+    _need_prices(mechanisms)
+    if any(m.secret_sample for m in mechanisms):
         return _with_samples(tuple(mechanisms), delta)
-    gaussian = [m for m in mechanisms if m.is_gaussian]
-    pure = [m for m in mechanisms if not m.is_gaussian]
-    if not pure:
-        return epsilon_of(math.sqrt(_over_scopes(gaussian, lambda m: m.mu_squared)), delta)
-    if not gaussian:
-        return _over_scopes(pure, lambda m: m.pure_epsilon)
+    if all(m.gdp is not None for m in mechanisms):
+        return epsilon_of(math.sqrt(_over_scopes(mechanisms, _gdp)), delta)
+    if all(m.pure is not None for m in mechanisms):
+        return _over_scopes(mechanisms, _pure)
     return _by_pld(tuple(mechanisms), delta)
 
 
@@ -46,9 +45,9 @@ def second_opinion(mechanisms: Sequence[Mechanism], delta: float) -> float:
     For secret samples its Renyi bound is our own figure already; the opinion on it is the exact curve of one release,
     which a bound for all of them must not undercut.
     """
-    if any(m.is_sampled for m in mechanisms):
+    if any(m.secret_sample for m in mechanisms):
         return max(
-            _with_samples(tuple(mechanisms), delta), *(_one_release(m, delta) for m in mechanisms if m.is_sampled)
+            _with_samples(tuple(mechanisms), delta), *(_one_release(m, delta) for m in mechanisms if m.secret_sample)
         )
     return _by_pld(tuple(mechanisms), delta) if mechanisms else 0.0
 
@@ -59,7 +58,7 @@ def confirm(epsilon: float, mechanisms: Sequence[Mechanism], delta: float) -> No
     for mechanism in mechanisms:
         _check_one_release(mechanism, delta)
     # A pure loss is rounded up to the grid, and so is a Gaussian where the grid cannot follow a tiny epsilon.
-    rounding = _GRID if any(not m.is_normal for m in mechanisms) else _rounding(mechanisms, delta)
+    rounding = _GRID if any(m.gdp is None for m in mechanisms) else _rounding(mechanisms, delta)
     if opinion > epsilon * (1.0 + TOLERANCE) + rounding:
         raise PrivacyError(
             f"the accountant must confirm epsilon <= {epsilon:.9g}", f"{opinion:.9g}", "Please report this as a defect."
@@ -68,11 +67,11 @@ def confirm(epsilon: float, mechanisms: Sequence[Mechanism], delta: float) -> No
 
 def account_name(mechanisms: Sequence[Mechanism]) -> str:
     """How these mechanisms are priced, for the certificate."""
-    if any(m.is_sampled for m in mechanisms):
+    if any(m.secret_sample for m in mechanisms):
         return "Renyi DP of sampling without replacement"
-    if any(m.is_gaussian for m in mechanisms):
-        return "Gaussian DP, exact" if all(m.is_gaussian for m in mechanisms) else "privacy loss distribution"
-    return "pure epsilon, summed"
+    if all(m.gdp is not None for m in mechanisms):
+        return "Gaussian DP, exact"
+    return "pure epsilon, summed" if all(m.pure is not None for m in mechanisms) else "privacy loss distribution"
 
 
 def accountant_version() -> str:
@@ -84,26 +83,48 @@ def accountant_version() -> str:
 
 @lru_cache(maxsize=256)
 def _with_samples(mechanisms: tuple[Mechanism, ...], delta: float) -> float:
-    scopes = sorted({m.scope for m in mechanisms} - {"all"}) or ["all"]
     totals = []
-    for scope in scopes:
-        within = [m for m in mechanisms if m.scope in ("all", scope)]
-        normal = [m for m in within if m.is_normal]
-        plain = epsilon_of(math.sqrt(sum(m.mu_squared for m in normal)), delta)
+    for scope in _scopes(mechanisms):
+        within = [m for m in mechanisms if m.scope in (EVERYWHERE, scope)]
+        normal = [m for m in within if m.gdp is not None]
+        plain = epsilon_of(math.sqrt(sum(map(_gdp, normal))), delta)
         # Both bounds hold: the secrecy of a sample is never needed, it only helps.
-        least = min(plain, renyi_epsilon(normal, delta)) if any(m.is_sampled for m in normal) else plain
-        totals.append(least + sum(m.pure_epsilon for m in within if not m.is_normal))
+        least = min(plain, renyi_epsilon(normal, delta)) if any(m.secret_sample for m in normal) else plain
+        totals.append(least + sum(_pure(m) for m in within if m.gdp is None))
     return max(totals)
 
 
+def _scopes(mechanisms: Sequence[Mechanism]) -> list[str]:
+    """The phases among the scopes, or the one scope there is."""
+    return sorted({m.scope for m in mechanisms} - {EVERYWHERE}) or [EVERYWHERE]
+
+
+def _gdp(mechanism: Mechanism) -> float:
+    return mechanism.gdp or 0.0
+
+
+def _pure(mechanism: Mechanism) -> float:
+    return mechanism.pure or 0.0
+
+
+def _need_prices(mechanisms: Sequence[Mechanism]) -> None:
+    for mechanism in mechanisms:
+        if mechanism.gdp is None and mechanism.pure is None:
+            raise PrivacyError(
+                "a mechanism needs a price: mu^2 (gdp) or a pure epsilon (pure)",
+                f"a {mechanism.kind} without either",
+                "Define one of the two properties.",
+            )
+
+
 def _one_release(mechanism: Mechanism, delta: float) -> float:
-    assert mechanism.sampling is not None
-    return one_release_epsilon(mechanism.noise_multiplier, mechanism.sampling.share, delta)
+    assert mechanism.secret_sample is not None
+    return one_release_epsilon(mechanism.noise_multiplier, mechanism.secret_sample.share, delta)
 
 
 def _check_one_release(mechanism: Mechanism, delta: float) -> None:
     """Raise if the Renyi bound of a single sampled release is below its exact curve: it would be no bound."""
-    if not mechanism.is_sampled:
+    if mechanism.secret_sample is None:
         return
     exact, bound = _one_release(mechanism, delta), renyi_epsilon([replace(mechanism, count=1)], delta)
     if exact > bound * (1.0 + TOLERANCE):
@@ -118,7 +139,7 @@ def _over_scopes(mechanisms: Sequence[Mechanism], price: Callable[[Mechanism], f
     totals: dict[str, float] = {}
     for mechanism in mechanisms:
         totals[mechanism.scope] = totals.get(mechanism.scope, 0.0) + price(mechanism)
-    everywhere = totals.pop("all", 0.0)
+    everywhere = totals.pop(EVERYWHERE, 0.0)
     return everywhere + max(totals.values(), default=0.0)
 
 
@@ -135,7 +156,7 @@ def _least_step(mu_squared: float) -> float:
 
 def _rounding(mechanisms: Sequence[Mechanism], delta: float) -> float:
     """How far up the second opinion on Gaussians may be rounded: 0 where their epsilon is on the grid."""
-    mu_squared = _over_scopes([m for m in mechanisms if m.is_gaussian], lambda m: m.mu_squared)
+    mu_squared = _over_scopes(mechanisms, _gdp)
     expected = epsilon_of(math.sqrt(mu_squared), delta) if mu_squared > 0.0 else 0.0
     least = _least_step(mu_squared)
     return least if 0.0 < expected < math.inf and _fine_step(expected) < least else 0.0
@@ -144,8 +165,9 @@ def _rounding(mechanisms: Sequence[Mechanism], delta: float) -> float:
 @lru_cache(maxsize=256)
 def _by_pld(mechanisms: tuple[Mechanism, ...], delta: float) -> float:
     # Cached because repeated fits (cross-validation, benchmarks) ask the same question at a tenth of a second each.
-    scopes = sorted({m.scope for m in mechanisms} - {"all"}) or ["all"]
-    return max(_pld_of_scope([m for m in mechanisms if m.scope in ("all", scope)], delta) for scope in scopes)
+    return max(
+        _pld_of_scope([m for m in mechanisms if m.scope in (EVERYWHERE, scope)], delta) for scope in _scopes(mechanisms)
+    )
 
 
 def _pld_of_scope(mechanisms: Sequence[Mechanism], delta: float) -> float:
@@ -160,8 +182,8 @@ def _pld_of_scope(mechanisms: Sequence[Mechanism], delta: float) -> float:
     from dp_accounting.pld import common
     from dp_accounting.pld import privacy_loss_distribution as pld
 
-    mu_squared = sum(m.mu_squared for m in mechanisms if m.is_gaussian)
-    pure_epsilon = sum(m.pure_epsilon for m in mechanisms if not m.is_gaussian)
+    mu_squared = sum(map(_gdp, mechanisms))
+    pure_epsilon = sum(_pure(m) for m in mechanisms if m.gdp is None)
     parts = []
     step = _GRID
     if mu_squared > 0.0:

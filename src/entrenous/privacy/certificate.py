@@ -7,14 +7,18 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from entrenous.parts.problem import Problem
 from entrenous.privacy.budget import ADJACENCY
 from entrenous.privacy.certificate_fields import check_fields, not_a_certificate
-from entrenous.privacy.mechanisms import Mechanism
+from entrenous.privacy.mechanisms.mechanism import Mechanism, mechanism_from
+from entrenous.problem.problem import Problem
+from entrenous.registry import late
 
 SCHEMA = "entrenous-certificate/1"
+
+LARGEST_FILE = 64 << 20
+"""Bytes of a certificate file: even thousands of phases need far less."""
 
 COMPOSITION = "composition"
 """Algorithm of a certificate that stands for several."""
@@ -88,40 +92,54 @@ class PrivacyCertificate:
     def from_json(cls, text: str) -> PrivacyCertificate:
         """Read a certificate; anything that is not one is refused."""
         try:
-            return cls.from_dict(json.loads(text))
-        except json.JSONDecodeError as error:
-            raise not_a_certificate(SCHEMA, f"text that is not JSON ({error})") from error
+            content = json.loads(text)
+        except RecursionError:
+            raise not_a_certificate(SCHEMA, "brackets inside brackets, too deep to read") from None
+        except ValueError as error:
+            # Not JSON, or a number of so many digits that Python will not read it.
+            raise not_a_certificate(SCHEMA, f"text that cannot be read ({str(error)[:200]})") from None
+        return cls.from_dict(content)
 
     @classmethod
     def from_dict(cls, content: Any) -> PrivacyCertificate:
         """The inverse of `to_dict`."""
         check_fields(content, SCHEMA)
-        mechanisms = tuple(Mechanism(**m) for m in content["mechanisms"])
+        mechanisms = tuple(map(mechanism_from, content["mechanisms"]))
         return cls(**{**content, "mechanisms": mechanisms, "warnings": tuple(content["warnings"])})
 
     @classmethod
     def from_file(cls, path: str | Path) -> PrivacyCertificate:
         """Read a certificate from a JSON file."""
-        return cls.from_json(Path(path).read_text(encoding="utf-8"))
+        path = Path(path)
+        try:
+            if path.stat().st_size > LARGEST_FILE:
+                raise not_a_certificate(SCHEMA, f"a file of {path.stat().st_size:,} bytes")
+            return cls.from_json(path.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError) as error:
+            raise not_a_certificate(SCHEMA, f"a file that cannot be read ({type(error).__name__})") from error
 
     def as_seeded(self, warning: str) -> PrivacyCertificate:
         """The same certificate for a run whose noise can be repeated by whoever knows the seed."""
         return replace(self, seeded=True, warnings=(*self.warnings, warning))
 
-    def stating(self, name: str, released: Mapping[str, Any]) -> PrivacyCertificate:
-        """The same certificate with one more public entry: something that a mechanism of it released."""
-        return replace(self, public={**self.public, name: json.loads(json.dumps(released))})
+    def stating(self, name: str, public: Any) -> PrivacyCertificate:
+        """The same certificate with one more public entry: what a mechanism of it released, or what read the rows."""
+        return replace(self, public={**self.public, name: json.loads(json.dumps(public))})
 
     def verify(self) -> Verification:
-        """Recompute epsilon and every closed-form sensitivity; raise `PrivacyError` when the truth is worse."""
+        """Recompute epsilon and every sensitivity; raise `PrivacyError` when the truth is worse.
+
+        What holds is the arithmetic of the description: noise of this size on releases that move by at most so much
+        gives this epsilon. That the noise was drawn, and that nothing else was released, no file can prove. What has to
+        be taken on trust beyond that is listed as reservations.
+        """
         from entrenous.privacy.verification import verify
 
         return verify(self)
 
     def _repr_html_(self) -> str:
-        from entrenous.privacy.notebook_card import notebook_card
-
-        return notebook_card(self)
+        card: str = late("entrenous.report.notebook_card", "notebook_card")(self)
+        return card
 
     def __str__(self) -> str:
         lines = [
@@ -129,17 +147,14 @@ class PrivacyCertificate:
             f"n = {self.n}",
             f"  algorithm   {self.algorithm} ({self.calibration} calibration; {self.citation})",
         ]
-        for m in self.mechanisms:
-            size = f"sigma {m.sigma:.6g}" if m.is_normal else f"scale {m.scale:.6g}"
-            if m.sampling is not None:
-                size += f", {m.sampling.sample} of {m.sampling.population} records"
-            lines.append(
-                f"  mechanism   {m.count} x {m.kind}, sensitivity {m.l2_sensitivity:.6g}, {size}, {m.lemma}, {m.scope}"
-            )
+        lines += [f"  mechanism   {mechanism}" for mechanism in self.mechanisms]
         lines.append(f"  accountant  {self.accountant['name']}, second opinion {self.accountant['version']}")
         lines.append(f"  noise       {'SEEDED: repeatable by whoever knows the seed' if self.seeded else 'secure'}")
         lines += [f"  warning     {warning}" for warning in self.warnings]
         return "\n".join(lines)
+
+
+Outcome = Literal["verified", "reservations"]
 
 
 @dataclass(frozen=True)
@@ -148,12 +163,17 @@ class Verification:
 
     epsilon: float
     checks: tuple[str, ...]
-    on_trust: tuple[str, ...]
-    """Sensitivities that do not follow from the certificate alone."""
+    reservations: tuple[str, ...]
+    """What the reader has to take on trust, or to think about: each one a sentence."""
+
+    @property
+    def outcome(self) -> Outcome:
+        """``"verified"``, or ``"reservations"`` where there are some."""
+        return "reservations" if self.reservations else "verified"
 
     def __str__(self) -> str:
-        lines = [f"  ok        {check}" for check in self.checks]
-        return "\n".join(lines + [f"  on trust  {claim}" for claim in self.on_trust])
+        lines = [f"  ok           {check}" for check in self.checks]
+        return "\n".join(lines + [f"  reservation  {reservation}" for reservation in self.reservations])
 
 
 def as_json(content: dict[str, Any]) -> dict[str, Any]:

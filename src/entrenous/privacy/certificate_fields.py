@@ -11,9 +11,18 @@ from entrenous.errors import PrivacyError
 
 Rule = Callable[[Any], bool]
 
+_LARGEST_NUMBER = 10**300
+
+
+LARGEST_COUNT = 10**12
+"""Of records, steps and releases: more than any table, and few enough that nothing overflows."""
+
 
 def _number(thing: Any) -> bool:
-    return isinstance(thing, int | float) and not isinstance(thing, bool) and math.isfinite(thing)
+    if isinstance(thing, bool) or not isinstance(thing, int | float):
+        return False
+    # A whole number of hundreds of digits is no float.
+    return abs(thing) <= _LARGEST_NUMBER if isinstance(thing, int) else math.isfinite(thing)
 
 
 def _positive(thing: Any) -> bool:
@@ -28,8 +37,8 @@ def _text(thing: Any) -> bool:
     return isinstance(thing, str)
 
 
-def _whole(at_least: int) -> Rule:
-    return lambda thing: isinstance(thing, int) and not isinstance(thing, bool) and thing >= at_least
+def _whole(at_least: int, at_most: int = LARGEST_COUNT) -> Rule:
+    return lambda thing: isinstance(thing, int) and not isinstance(thing, bool) and at_least <= thing <= at_most
 
 
 def _none_or(rule: Rule) -> Rule:
@@ -121,7 +130,7 @@ _PROBLEM: dict[str, Rule] = {
 }
 
 _MECHANISM: dict[str, Rule] = {
-    "kind": _one_of("gaussian", "laplace", "l2-laplace", "sampled-gaussian"),
+    "kind": _text,
     "l2_sensitivity": _positive,
     "l1_sensitivity": _none_or(_positive),
     "sigma": _none_or(_positive),
@@ -142,8 +151,13 @@ _PUBLIC: dict[str, Rule] = {
     "phases": _phases,
     "private_bounds": _private_bounds,
     "pair_list": _pair_list,
-    "level": lambda thing: isinstance(thing, Mapping) and _positive(thing.get("clip")),
-    "parameter_domain": _one_of("l2-ball", "frobenius", "nuclear", "whole-space"),
+    "intercept": lambda thing: isinstance(thing, Mapping) and _positive(thing.get("clip")),
+    "index_seed": _whole(0, 2**63 - 1),
+    "phase": _whole(1),
+    "anchor_ridge": _not_negative,
+    "stream": _mapping,
+    "parameter_domain": _text,
+    "own_parts": _list_of_text,
 }
 """Planners may add other public numbers; these are the ones a lemma is recomputed from. Disjoint phases state
 their own, one mapping each, with the number of their records."""
@@ -161,7 +175,7 @@ def check_fields(content: Any, schema: str) -> None:
         _check(mechanism, _MECHANISM, schema, f"mechanisms[{index}].")
     for name, rule in _PUBLIC.items():
         if name in content["public"] and not rule(content["public"][name]):
-            raise not_a_certificate(schema, f"public.{name} = {content['public'][name]!r}")
+            raise not_a_certificate(schema, f"public.{name} = {_shown(content['public'][name])}")
 
 
 def _check(content: Mapping[str, Any], rules: dict[str, Rule], schema: str, where: str) -> None:
@@ -170,7 +184,16 @@ def _check(content: Mapping[str, Any], rules: dict[str, Rule], schema: str, wher
         raise not_a_certificate(schema, f"missing or unknown fields: {', '.join(where + name for name in odd)}")
     for name, rule in rules.items():
         if not rule(content[name]):
-            raise not_a_certificate(schema, f"{where}{name} = {content[name]!r}")
+            raise not_a_certificate(schema, f"{where}{name} = {_shown(content[name])}")
+
+
+def _shown(thing: Any) -> str:
+    """What stands there, in a few words: a hostile file may hold a number of a thousand digits."""
+    try:
+        text = repr(thing)
+    except (ValueError, RecursionError):
+        return "something too long to print"
+    return text if len(text) <= 200 else f"{text[:200]}..."
 
 
 def not_a_certificate(schema: str, got: str) -> PrivacyError:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from entrenous.errors import InputError
 from entrenous.privacy.accounting import TOLERANCE, account_name, accountant_version, confirm, total_epsilon
 from entrenous.privacy.certificate import COMPOSITION, NO_PROBLEM, PrivacyCertificate
-from entrenous.privacy.mechanisms import Mechanism
+from entrenous.privacy.lemmas.bound import Bound
+from entrenous.privacy.mechanisms.gaussian import Gaussian
+from entrenous.privacy.mechanisms.laplace import L2Laplace
+from entrenous.privacy.mechanisms.mechanism import EVERYWHERE, Mechanism
+
+LEMMA_7 = "Lemma 7"
 
 
 def compose_certificates(
@@ -72,17 +77,22 @@ def mechanisms_of(parts: Sequence[PrivacyCertificate]) -> tuple[Mechanism, ...]:
     """
     listed: list[Mechanism] = []
     for part in parts:
-        listed += [m for m in part.mechanisms if m.scope == "all"]
-        phased = [m for m in part.mechanisms if m.scope != "all"]
-        scopes = {m.scope for m in phased}
-        normal = [[m for m in phased if m.scope == scope and m.is_gaussian] for scope in sorted(scopes)]
-        pure = [[m for m in phased if m.scope == scope and not m.is_normal] for scope in sorted(scopes)]
-        mu_squared = max((sum(m.mu_squared for m in within) for within in normal), default=0.0)
-        epsilon = max((sum(m.pure_epsilon for m in within) for within in pure), default=0.0)
+        listed += [m for m in part.mechanisms if m.scope == EVERYWHERE]
+        phased = [m for m in part.mechanisms if m.scope != EVERYWHERE]
+        mu_squared = _dearest([m for m in phased if not m.secret_sample], lambda m: m.gdp)
+        epsilon = _dearest([m for m in phased if m.gdp is None], lambda m: m.pure)
         if mu_squared > 0.0:
-            listed.append(Mechanism("gaussian", 1.0, "Lemma 7", sigma=mu_squared**-0.5))
+            listed.append(Gaussian(Bound(1.0, LEMMA_7), mu_squared**-0.5))
         if epsilon > 0.0:
-            listed.append(Mechanism("l2-laplace", 1.0, "Lemma 7", scale=1.0 / epsilon))
+            listed.append(L2Laplace(Bound(1.0, LEMMA_7), 1.0 / epsilon))
         # Secret samples within phases would be priced as if they were of all records.
-        listed += [replace(m, scope="all") for m in phased if m.is_sampled]
+        listed += [replace(m, scope=EVERYWHERE) for m in phased if m.secret_sample]
     return tuple(listed)
+
+
+def _dearest(mechanisms: Sequence[Mechanism], price: Callable[[Mechanism], float | None]) -> float:
+    """The largest total of any one scope."""
+    totals: dict[str, float] = {}
+    for mechanism in mechanisms:
+        totals[mechanism.scope] = totals.get(mechanism.scope, 0.0) + (price(mechanism) or 0.0)
+    return max(totals.values(), default=0.0)

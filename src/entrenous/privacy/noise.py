@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import secrets
 from abc import ABC, abstractmethod
@@ -157,10 +156,10 @@ def entropy_of(random_state: Any) -> int:
     )
 
 
-def fresh_index_seed(random_state: Any = None) -> int:
-    """A seed for an index stream: from the operating system, or derived one way from a seeded run's state."""
-    if random_state is None:
-        return secrets.randbits(63)
-    # The index seed is published; a cryptographic hash keeps the way back to the noise's seed closed.
-    digest = hashlib.sha256(f"index stream of {entropy_of(random_state)}".encode()).digest()
-    return int.from_bytes(digest[:8], "little") >> 1
+def fresh_index_seed(random_state: Any = None, number: int = 0) -> int:
+    """A seed for the index stream of one of several plans: from the operating system, or the plan's number if seeded.
+
+    The index seed is published. Derived from the noise's seed, by however good a hash, it would tell a small one to
+    whoever tries them all, and with it the noise.
+    """
+    return secrets.randbits(63) if random_state is None else number

@@ -18,7 +18,8 @@ import numpy as np
 from entrenous.privacy.gaussian_dp import epsilon_of, mu_for
 
 if TYPE_CHECKING:
-    from entrenous.privacy.mechanisms import Mechanism, Sampling
+    from entrenous.privacy.mechanisms.mechanism import Mechanism
+    from entrenous.privacy.mechanisms.sampling import Sampling
 
 ORDERS = (1.5, 2, 2.5, *range(3, 21), 24, 28, 32, 40, 48, 64, 96, 128, 256, 512, 1024)
 """Renyi orders. Any choice is valid; between integers the bound is interpolated, so more fractions gain little."""
@@ -29,7 +30,7 @@ _PRECISION = 1e-10
 
 def renyi_epsilon(mechanisms: Sequence[Mechanism], delta: float) -> float:
     """Epsilon at this delta of normal mechanisms, sampled or not, composed adaptively, by Renyi divergences."""
-    return _renyi_epsilon(tuple((m.noise_multiplier, m.count, m.sampling) for m in mechanisms), delta)
+    return _renyi_epsilon(tuple((m.noise_multiplier, m.count, m.secret_sample) for m in mechanisms), delta)
 
 
 @lru_cache(maxsize=1024)

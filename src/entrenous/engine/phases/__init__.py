@@ -1,0 +1,1 @@
+"""The phases that a plan is made of, one file each."""

@@ -1,0 +1,69 @@
+"""The intercept of a regression on pairs, which differences cannot show: the mean error, with noise of its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from entrenous.arrays import AnyArray, Array
+from entrenous.engine.phases.phase import Phase, Released
+from entrenous.engine.progress import Progress
+from entrenous.engine.rows.rows import Rows
+from entrenous.privacy.lemmas.statistics import LEMMA_13
+from entrenous.privacy.mechanisms.mechanism import Mechanism
+from entrenous.privacy.noise import NoiseSource
+from entrenous.problem.problem import Problem
+from entrenous.registry import part
+
+CLIP = 1.0
+"""Errors beyond half the targets' range are clipped: the typical error is wanted, not the size of outliers."""
+
+
+@part
+@dataclass(frozen=True)
+class InterceptRelease(Phase):
+    """The mean of the clipped errors at the parameter that came before, plus noise (Lemma 13)."""
+
+    share: float
+    noise: Mechanism
+    clip: float = CLIP
+
+    @property
+    def mechanism(self) -> Mechanism | None:
+        return self.noise
+
+    @property
+    def lemmas(self) -> tuple[str, ...]:
+        return (LEMMA_13,)
+
+    @property
+    def numbers(self) -> dict[str, Any]:
+        return {"intercept": {"share": self.share, "clip": self.clip}}
+
+    @property
+    def unit_rows(self) -> bool:
+        return True
+
+    @property
+    def takes_sparse(self) -> bool:
+        return True
+
+    @property
+    def steps(self) -> int:
+        return 0
+
+    def pair_gradients(self, n: int) -> int:
+        return 0
+
+    def noise_per_coefficient(self, problem: Problem, n: int) -> float:
+        return 0.0
+
+    def exact(self, X: Rows, y: AnyArray, w: Array) -> float:
+        """The mean before noise."""
+        return float(np.mean(np.clip(y - X.scores(w), -self.clip, self.clip)))
+
+    def run(self, problem: Problem, X: Rows, y: AnyArray, w: Array, noise: NoiseSource, progress: Progress) -> Released:
+        released = float(self.noise.release(np.array([self.exact(X, y, w)]), noise)[0])
+        return Released(w, float(np.clip(released, -self.clip, self.clip)), 0)

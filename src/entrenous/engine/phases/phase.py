@@ -1,0 +1,162 @@
+"""What a phase of a plan is. Fields are public numbers; rows and noise are arguments."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from entrenous.arrays import AnyArray, Array
+from entrenous.engine.progress import Progress
+from entrenous.engine.rows.rows import Rows
+from entrenous.engine.streams.fold import Fold
+from entrenous.privacy.mechanisms.mechanism import Mechanism
+from entrenous.privacy.mechanisms.sampling import Sampling
+from entrenous.privacy.noise import NoiseSource
+from entrenous.problem.features.domain import FeatureDomain
+from entrenous.problem.pair_list import PairList
+from entrenous.problem.problem import Problem
+
+
+class Released(NamedTuple):
+    """What a phase releases: a parameter, an intercept or bounds. Internal units (`problem.features.domain`)."""
+
+    w: Array
+    intercept: float | None
+    steps: int
+    noise: Array | None = None
+    """Sd of the noise in each coefficient where the phase knows better than `noise_per_coefficient`."""
+    features: FeatureDomain | None = None
+    """The domain that later phases clip rows into, if this phase looked for one."""
+
+    def followed_by(self, later: Released) -> Released:
+        """Both results as one, after a later phase: its parameter, and the intercept of whichever released one."""
+        intercept = self.intercept if later.intercept is None else later.intercept
+        return later._replace(intercept=intercept, steps=self.steps + later.steps)
+
+
+@dataclass(frozen=True)
+class Phase(ABC):
+    """One part of a plan's work, on all records or on the share of them that `records` names.
+
+    A phase states its release: the mechanism, how often it is used, the lemmas that can bound what gets the noise, and
+    the numbers that reproduce that bound. `engine.plan_checks` checks these when a plan is built.
+    """
+
+    reads_raw_rows: ClassVar[bool] = False
+    """Whether it takes rows in the user's units, before they are clipped and mapped."""
+
+    @property
+    def records(self) -> tuple[int, int] | None:
+        """The slice that it sees of the order that the index seed draws; ``None``: all records, as they came."""
+        return None
+
+    @property
+    def pair_list(self) -> PairList | None:
+        """Public numbers of the list of pairs that it takes in place of labels; ``None``: it takes labels."""
+        return None
+
+    @property
+    def unit_rows(self) -> bool:
+        """Whether it needs rows of norm at most 1 even without privacy: its steps are meant for such rows."""
+        return False
+
+    @property
+    def takes_sparse(self) -> bool:
+        """Whether `run` takes rows that have no array, as sparse ones: it asks for scores, sums and moments only."""
+        return False
+
+    @property
+    @abstractmethod
+    def mechanism(self) -> Mechanism | None:
+        """What adds its noise; ``None`` in a plan without privacy."""
+
+    @property
+    @abstractmethod
+    def lemmas(self) -> tuple[str, ...]:
+        """The lemmas that can bound what its mechanism is used on."""
+
+    @property
+    @abstractmethod
+    def numbers(self) -> dict[str, Any]:
+        """The public numbers that its lemma needs, as a certificate states them."""
+
+    @property
+    def releases(self) -> int:
+        """How often it uses its mechanism."""
+        return 1
+
+    def sampling(self, n: int) -> Sampling | None:
+        """The secret sample of n records that every release looks at; ``None``: all of them."""
+        return None
+
+    @property
+    @abstractmethod
+    def steps(self) -> int:
+        """How many gradient steps it takes at most."""
+
+    @abstractmethod
+    def pair_gradients(self, n: int) -> int:
+        """How many pair gradients it evaluates."""
+
+    @abstractmethod
+    def noise_per_coefficient(self, problem: Problem, n: int) -> float:
+        """Standard deviation that the noise alone gives each released coefficient, before projection."""
+
+    @abstractmethod
+    def run(self, problem: Problem, X: Rows, y: AnyArray, w: Array, noise: NoiseSource, progress: Progress) -> Released:
+        """Run on these records from this parameter; what leaves has the mechanism's noise on it."""
+
+
+@dataclass(frozen=True)
+class OnlinePhase(Phase):
+    """A phase that can take its records one by one: `begin`, feed the fold, `finish`."""
+
+    @property
+    def in_order(self) -> bool:
+        """Whether records are used in order of arrival, so that chunks will do."""
+        return True
+
+    @property
+    def every_iterate(self) -> bool:
+        """Whether its noise pays for a release after every record, not only after the last."""
+        return False
+
+    @abstractmethod
+    def up_to(self, n: int) -> OnlinePhase:
+        """The same phase for the first n records."""
+
+    @abstractmethod
+    def begin(self, problem: Problem, w: Array) -> Fold:
+        """A new fold, which has seen no record yet, from the public start w."""
+
+    @abstractmethod
+    def finish(self, problem: Problem, fold: Fold, noise: NoiseSource) -> Released:
+        """What leaves, noise added."""
+
+
+def geometric_sum(ratio: float, terms: AnyArray) -> Array:
+    """``1 + r + ... + r^(terms - 1)``, for each entry of `terms`."""
+    return np.asarray(terms, dtype=float) if ratio == 1.0 else (1.0 - ratio**terms) / (1.0 - ratio)
+
+
+def release_parameter(
+    mechanism: Mechanism | None, problem: Problem, w: Array, noise: NoiseSource, unit: float = 1.0
+) -> Array:
+    """A parameter or gradient with the mechanism's noise on it; unchanged where there is no mechanism.
+
+    Noise is added in isometric coordinates, to ``unit * w``, and the result is divided by `unit`.
+    """
+    if mechanism is None:
+        return w
+    if problem.score.plain_coordinates and unit == 1.0:
+        return mechanism.release(w, noise)
+    coordinates = problem.score.to_coordinates(w)
+    if unit != 1.0:
+        coordinates = coordinates * unit
+    released = mechanism.release(coordinates, noise)
+    if unit != 1.0:
+        released = released / unit
+    return problem.score.from_coordinates(released, problem.n_features)

@@ -1,0 +1,137 @@
+"""Rows that are an array."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numba import njit
+
+from entrenous.arrays import AnyArray, Array, row_blocks
+from entrenous.engine.rows.class_moments import ClassMoments
+from entrenous.engine.rows.registry import row_kind
+from entrenous.engine.rows.rows import Rows
+from entrenous.errors import InputError
+from entrenous.problem.features.domain import FeatureDomain
+
+_FREE_ORDER = {"reassoc", "contract", "nsz"}
+"""Sums of products may be reordered, so that they become vector instructions; NaN and infinity keep their meaning."""
+
+_ROWS = 512
+"""Rows whose products are added up before they join the total: keeps rounding from growing with n."""
+
+
+@row_kind(accepts=lambda table: True)
+@dataclass(frozen=True, eq=False)
+class DenseRows(Rows):
+    """The rows of one array of float64, which is not copied; anything that ``numpy.asarray`` takes."""
+
+    table: Array
+    has_array: ClassVar[bool] = True
+
+    @classmethod
+    def of(cls, table: Any) -> DenseRows:
+        try:
+            with np.errstate(all="ignore"):  # a warning of a number too large would tell of a row; infinity is refused
+                return cls(np.asarray(table, dtype=np.float64))
+        except (TypeError, ValueError):
+            # The original message quotes a cell, and cells are private.
+            raise InputError("the features must be numbers", "something else", "Encode or drop text.") from None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.table.shape
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def all_finite(self) -> bool:
+        return all(bool(np.isfinite(self.table[block]).all()) for block in row_blocks(self.table))
+
+    def inside(self, domain: FeatureDomain) -> DenseRows:
+        return DenseRows(domain.to_internal(self.table))
+
+    def take(self, chosen: AnyArray | slice) -> DenseRows:
+        return DenseRows(self.table[chosen])
+
+    def scores(self, w: Array) -> Array:
+        if not self.table.flags.c_contiguous:
+            # A copy for the compiled loop would cost more than BLAS does.
+            return self.table @ w
+        scores = np.empty(len(self.table))
+        _row_scores(self.table, np.ascontiguousarray(w, dtype=np.float64), scores)
+        return scores
+
+    def scores_inside(self, domain: FeatureDomain, weights: Array) -> Array:
+        # By blocks, so that there is no second table.
+        scores = np.empty((len(self), len(weights)))
+        for block in row_blocks(self.table):
+            scores[block] = Rows.scores_inside(self.take(block), domain, weights)
+        return scores
+
+    def weighted_sum(self, weights: Array) -> Array:
+        if not self.table.flags.c_contiguous:
+            return self.table.T @ weights
+        total: Array = _weighted_row_sum(self.table, np.ascontiguousarray(weights, dtype=np.float64))
+        return total
+
+    def minus(self, row: Array) -> DenseRows:
+        return DenseRows(np.subtract(self.table, row, order="C"))
+
+    def sum(self) -> Array:
+        total: Array = self.table.sum(axis=0)
+        return total
+
+    def mean(self) -> Array:
+        mean: Array = self.table.mean(axis=0)
+        return mean
+
+    def spread(self) -> Array:
+        return np.sqrt(np.einsum("ij,ij->j", self.table, self.table) / len(self))
+
+    def second_moments(self) -> Array:
+        return self.table.T @ self.table
+
+    def class_moments(self, y: AnyArray) -> ClassMoments:
+        d = self.shape[1]
+        sums, seconds = np.zeros((2, d)), np.zeros((2, d, d))
+        # By blocks, because the rows of a class are a copy; a block is at least as long as wide, so that adding to the
+        # d x d matrices costs no more than the products.
+        for block in row_blocks(self.table, least=d):
+            for code in (0, 1):
+                rows = self.table[block][y[block] == code]
+                sums[code] += rows.sum(axis=0)
+                seconds[code] += rows.T @ rows
+        return ClassMoments(len(self), float(np.count_nonzero(y == 1)), sums, seconds)
+
+    def array(self) -> Array:
+        return np.ascontiguousarray(self.table)
+
+
+@njit(cache=True, error_model="numpy", fastmath=_FREE_ORDER)
+def _row_scores(X, w, scores):  # type: ignore[no-untyped-def]
+    """``scores = X @ w`` for contiguous rows; for narrow X it runs at the speed of memory, where BLAS does not."""
+    n, d = X.shape
+    for i in range(n):
+        score = 0.0
+        for k in range(d):
+            score += X[i, k] * w[k]
+        scores[i] = score
+
+
+@njit(cache=True, error_model="numpy", fastmath=_FREE_ORDER)
+def _weighted_row_sum(X, weight):  # type: ignore[no-untyped-def]
+    """``X.T @ weight``, as `_row_scores`."""
+    n, d = X.shape
+    total, part = np.zeros(d), np.empty(d)
+    for start in range(0, n, _ROWS):
+        part[:] = 0.0
+        for i in range(min(_ROWS, n - start)):
+            c = weight[start + i]
+            row = X[start + i]
+            for k in range(d):
+                part[k] += c * row[k]
+        for k in range(d):
+            total[k] += part[k]
+    return total

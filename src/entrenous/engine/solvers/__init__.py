@@ -1,0 +1,1 @@
+"""Minimisers and closed forms, for fits without privacy and for what was released."""

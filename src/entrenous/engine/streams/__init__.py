@@ -1,0 +1,1 @@
+"""Loops over single steps: a stream under way, and the compiled kernels."""

@@ -1,1 +1,0 @@
-"""The algebra: surrogate x pair score = loss; loss + domains = problem. No privacy in here."""

@@ -1,0 +1,29 @@
+"""Which algorithm ``"auto"`` takes: a function of public numbers, never of rows."""
+
+from __future__ import annotations
+
+from entrenous.errors import AssumptionError
+from entrenous.planners.registry import algorithm_named, algorithms
+from entrenous.privacy.budget import Budget
+from entrenous.problem.surrogates.base import Surrogate
+from entrenous.problem.surrogates.convex import Square
+from entrenous.problem.tasks.task import Task
+
+
+def choose(budget: Budget, surrogate: Surrogate | None, ridge: float, task: Task) -> str:
+    """Pure privacy: noise on the result of descent. Otherwise class moments where least squares will do, else noisy
+    gradients, else the first algorithm that covers the task.
+    """
+    if budget.is_pure and (surrogate is None or surrogate.convex) and algorithm_named("dpgdsc").covers(task):
+        if ridge <= 0.0:
+            raise AssumptionError(
+                "algorithm='auto' takes dpgdsc for pure privacy (delta=0), which needs ridge > 0",
+                "ridge=0",
+                "Set ridge=0.01, or use delta=None (1/n**2).",
+            )
+        return "dpgdsc"
+    least_squares = surrogate is None or isinstance(surrogate, Square)
+    for name, suits in (("moments", least_squares), ("noisy-gd", True)):
+        if suits and algorithm_named(name).covers(task):
+            return name
+    return next(record.name for record in algorithms() if record.covers(task))

@@ -1,0 +1,32 @@
+"""An iterative algorithm without privacy: the same objective, minimised to a tolerance."""
+
+from __future__ import annotations
+
+from entrenous.engine.phases.listed_pairs import ListedMinimise
+from entrenous.engine.phases.minimum import Minimise
+from entrenous.engine.plan import Plan
+from entrenous.planners.assumptions import steps_from
+from entrenous.privacy.budget import NO_PRIVACY
+from entrenous.problem.pair_list import PairList
+from entrenous.problem.problem import Problem
+
+TOLERANCE = 1e-8
+"""Largest entry of the gradient, in coordinates that give each feature unit spread; up to 500 of them uncorrelated."""
+
+_ITERATIONS = 1000
+
+
+def non_private_plan(
+    name: str, citation: str, problem: Problem, n: int, max_iter: int | None, listed: PairList | None = None
+) -> Plan:
+    """A plan without noise, on all pairs or on listed ones."""
+    iterations = steps_from(max_iter, _ITERATIONS)
+    usual = Minimise(iterations, TOLERANCE)
+    return Plan(
+        name,
+        citation,
+        problem,
+        NO_PRIVACY,
+        n,
+        phases=(usual if listed is None else ListedMinimise(iterations, TOLERANCE, listed=listed),),
+    )

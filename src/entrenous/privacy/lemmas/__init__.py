@@ -1,0 +1,1 @@
+"""How far one record can move a release: one function per lemma, each returns a `Bound`."""

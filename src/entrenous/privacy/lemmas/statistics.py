@@ -1,0 +1,75 @@
+"""How far one record can move class moments, histograms and clipped means."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from entrenous.privacy.lemmas.bound import Bound, lemma
+from entrenous.problem.problem import Problem
+
+LEMMA_8, LEMMA_11, LEMMA_13 = "Lemma 8", "Lemma 11", "Lemma 13"
+
+
+def class_moments_sensitivity(radius: float, weights: tuple[float, float, float]) -> Bound:
+    """Lemma 8: l2 sensitivity of one weighted release of a class count, class sums and class second moments.
+
+    Weights ``(a, b, c)`` for the event count, the two classes' sums, the two classes' second moments (isometric
+    coordinates), rows of norm at most `radius`. Attained.
+
+    Proof: ``docs/proofs.md``, Lemma 8.
+    """
+    a, b, c = weights
+    k = radius
+    classes_differ = math.sqrt(a**2 + 2.0 * b**2 * k**2 + 2.0 * c**2 * k**4)
+    if b**2 >= 2.0 * c**2 * k**2:
+        class_kept = 2.0 * b * k
+    else:
+        class_kept = math.sqrt(2.0 * b**2 * k**2 + 2.0 * c**2 * k**4 + b**4 / (2.0 * c**2))
+    return Bound(max(classes_differ, class_kept), LEMMA_8, numbers={"weights": weights})
+
+
+def feature_histograms_sensitivity(n_features: int) -> Bound:
+    """Lemma 11: l2 and l1 sensitivity of one histogram per feature, released together.
+
+    ``sqrt(2 d)`` and ``2 d``: in each of the d histograms a replaced record leaves one bin and enters another. The
+    number of bins and their edges do not matter, nor does what earlier rounds said about where to put them. Attained.
+
+    Proof: ``docs/proofs.md``, Lemma 11.
+    """
+    return Bound(math.sqrt(2.0 * n_features), LEMMA_11, l1=2.0 * n_features)
+
+
+def clipped_mean_sensitivity(n: int, clip: float) -> Bound:
+    """Lemma 13: the mean of n numbers of one record each, clipped to ``[-clip, clip]``, moves at most ``2 clip/n``.
+
+    Replace-one, in the numbers' units. The numbers may depend on anything that was released before. Attained.
+
+    Proof: ``docs/proofs.md``, Lemma 13.
+    """
+    return Bound(2.0 * clip / n, LEMMA_13, numbers={"intercept": {"clip": clip}})
+
+
+@lemma(LEMMA_8)
+def _moments(problem: Problem, n: int, numbers: Mapping[str, Any]) -> Bound:
+    a, b, c = numbers["weights"]
+    return class_moments_sensitivity(problem.diameter / 2.0, (a, b, c))
+
+
+@lemma(LEMMA_11)
+def _histograms(problem: Problem | None, n: int, numbers: Mapping[str, Any]) -> Bound:
+    return feature_histograms_sensitivity(varying_features(numbers))
+
+
+@lemma(LEMMA_13)
+def _intercept(problem: Problem, n: int, numbers: Mapping[str, Any]) -> Bound:
+    return clipped_mean_sensitivity(n, float(numbers["intercept"]["clip"]))
+
+
+def varying_features(numbers: Mapping[str, Any]) -> int:
+    """How many features the stated domain does not hold constant."""
+    low, high = numbers["domain"]["low"], numbers["domain"]["high"]
+    if len(low) != numbers["n_features"]:
+        raise ValueError("the loose ranges of all features")
+    return sum(a < b for a, b in zip(low, high, strict=True))

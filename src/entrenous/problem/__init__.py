@@ -1,0 +1,1 @@
+"""What is learnt: surrogates, scores, tasks, domains. Analysis only, no privacy."""

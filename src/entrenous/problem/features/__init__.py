@@ -1,0 +1,1 @@
+"""Public domains of the features, and how they are declared."""

@@ -1,0 +1,1 @@
+"""What a pair pays for being ordered wrongly."""
