@@ -12,15 +12,17 @@ import numpy as np
 from oracles import random_rows
 
 import entrenous as en
-from entrenous.engine.all_pairs import all_pairs_gradient
-from entrenous.engine.moments import ClassMoments
-from entrenous.engine.phases import Descent, MomentRelease, Phase
-from entrenous.engine.sampled import SampledDescent
-from entrenous.engine.streaming import Streaming
-from entrenous.parts.parameter_domains import WholeSpace
-from entrenous.parts.targets import TARGET_TASKS
-from entrenous.privacy.mechanisms import Mechanism
+from entrenous.engine.pairs.all_pairs import all_pairs_gradient
+from entrenous.engine.phases.descent import Descent
+from entrenous.engine.phases.moment_release import MomentRelease
+from entrenous.engine.phases.phase import Phase
+from entrenous.engine.phases.sampled_descent import SampledDescent
+from entrenous.engine.phases.streaming import Streaming
+from entrenous.engine.rows.registry import rows_of
+from entrenous.privacy.mechanisms.mechanism import Mechanism
 from entrenous.privacy.noise import SeededNoise
+from entrenous.problem.parameter_domains import WholeSpace
+from entrenous.problem.tasks.task import task_named
 
 # --- requests ---------------------------------------------------------------------------------------------------------
 
@@ -70,7 +72,7 @@ def request(record: en.Algorithm, rng: np.random.Generator) -> dict[str, Any]:
         return choices[int(rng.integers(len(choices)))]
 
     task = one_of(record.tasks)
-    straight = task not in TARGET_TASKS and rng.random() < 0.3
+    straight = not task_named(task).has_targets and rng.random() < 0.3
     options = {name: one_of(OPTIONS[name]) for name in record.options if name not in _OWN_ARGUMENTS}
     if straight and "step_size" in options:
         options["step_size"] = 0.01
@@ -99,7 +101,7 @@ def request(record: en.Algorithm, rng: np.random.Generator) -> dict[str, Any]:
         wanted["domain"] = one_of(("frobenius", "nuclear"))
     elif wanted["radius"] is None and rng.random() < 0.5:
         wanted["domain"] = "whole-space"
-    if task in TARGET_TASKS:
+    if task_named(task).has_targets:
         wanted["target_bounds"] = (-1.0, 1.0)
     return wanted
 
@@ -149,13 +151,13 @@ def records_seen(phase: Phase, n: int) -> int:
 def _silent(phase: Any, problem: en.Problem, X: Any, y: Any, w: Any, **changes: Any) -> Any:
     """The result of the phase without its noise."""
     quiet = replace(phase, **{mechanism_of(phase)[0]: None}, **changes)
-    return quiet.run(problem, X, y, w, SeededNoise(np.random.default_rng(0)), lambda done, total: None)
+    return quiet.run(problem, rows_of(X), y, w, SeededNoise(np.random.default_rng(0)), lambda done, total: None)
 
 
 @perturbed.register
 def _(phase: Descent, problem, X, y, w):
     if phase.gradient_noise is not None:
-        return all_pairs_gradient(problem, w, X, y)
+        return all_pairs_gradient(problem, w, rows_of(X), y)
     return _silent(phase, problem, X, y, w).w
 
 
@@ -179,7 +181,7 @@ def _(phase: Streaming, problem, X, y, w):
 def _(phase: SampledDescent, problem, X, y, w):
     if problem.task == "metric":
         # The cone would hide what leaves it. The loop's gradient is this one, step by step (test_sampled.py).
-        return all_pairs_gradient(problem, w, X, y)
+        return all_pairs_gradient(problem, w, rows_of(X), y)
     # All records are the sample. Steps of length 1 in the whole space: the average of w and w - gradient tells it.
     free = replace(problem, domain=WholeSpace())
     released = _silent(phase, free, X, y, w, total_steps=2, step_size=1.0)
@@ -199,7 +201,7 @@ def _(phase: SampledDescent, n):
 
 @perturbed.register
 def _(phase: MomentRelease, problem, X, y, w):
-    return ClassMoments.of(X, y).weighted(phase.weights)
+    return rows_of(X).class_moments(y).weighted(phase.weights)
 
 
 def l1_norm(problem: en.Problem, change: Any) -> float:
@@ -221,7 +223,7 @@ def family(rng: np.random.Generator, problem: en.Problem, size: int, replaced: i
     """
     pole = random_rows(rng, 1, problem.n_features)[0]
     pole /= np.linalg.norm(pole)
-    targets = problem.task in TARGET_TASKS
+    targets = task_named(problem.task).has_targets
     low, high = (-1.0, 1.0) if targets else (0.0, 1.0)
 
     def any_labels(count: int) -> Any:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import numpy as np
 
-from entrenous.parts.parameter_domains import FrobeniusPSD, L2Ball, NuclearPSD
-from entrenous.parts.problem import Problem
-from entrenous.parts.scores import SCORES, ErrorDifference, LinearDifference, Mahalanobis
-from entrenous.parts.surrogates import SURROGATES, QNormHinge, QNormLoss, Reparametrised, Sigmoid, SmoothedHinge, Welsch
+from entrenous.privacy.mechanisms.mechanism import mechanism_from
+from entrenous.privacy.mechanisms.sampling import Sampling
+from entrenous.problem.pair_scores import ErrorDifference, LinearDifference, Mahalanobis
+from entrenous.problem.parameter_domains import FrobeniusPSD, L2Ball, NuclearPSD
+from entrenous.problem.problem import Problem
+from entrenous.problem.surrogates.base import Reparametrised
+from entrenous.problem.surrogates.bounded import Sigmoid, Welsch
+from entrenous.problem.surrogates.convex import QNormHinge, QNormLoss, SmoothedHinge
+from entrenous.problem.surrogates.spelling import SURROGATES
 
 NAMED_SURROGATES = [
     *(kind() for kind in SURROGATES.values()),
@@ -30,7 +37,7 @@ REPARAMETRISED = [Reparametrised(surrogate, inner=2.0, outer=2.0) for surrogate 
 
 ALL_SURROGATES = NAMED_SURROGATES + REPARAMETRISED
 
-ALL_SCORES = [*(kind() for kind in SCORES.values()), Mahalanobis(threshold=0.4), ErrorDifference(target_width=0.5)]
+ALL_SCORES = [LinearDifference(), Mahalanobis(), ErrorDifference()]
 
 
 def name_of(thing) -> str:
@@ -133,3 +140,11 @@ def class_moments(X, y, weights):
         )
         flat.extend(c * matrix.ravel())
     return np.array(flat)
+
+
+def stated_mechanism(kind, l2_sensitivity, lemma, **rest):
+    """A mechanism from the fields of a certificate; those that are left out are null."""
+    if isinstance(rest.get("sampling"), Sampling):
+        rest["sampling"] = asdict(rest["sampling"])
+    usual = {"l1_sensitivity": None, "sigma": None, "scale": None, "count": 1, "sampling": None, "scope": "all"}
+    return mechanism_from({"kind": kind, "l2_sensitivity": l2_sensitivity, "lemma": lemma, **usual, **rest})

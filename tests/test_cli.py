@@ -96,6 +96,16 @@ def test_bounds_on_the_command_line_and_words_as_labels(folder):
     assert set(pd.read_parquet(folder / "scores.parquet")["prediction"]) <= {"well", "ill"}
 
 
+def test_a_range_on_the_command_line_replaces_an_earlier_one_and_a_file_has_each_once(folder):
+    words = ("plan", "--n", 100, "--json", "--bounds", folder / "bounds.toml", "--bounds", "age=0:1")
+    made = en.Plan.from_json(run(*words, "--bounds", "age=0:2").stdout)
+    assert made.features.ranges() == {"age": (0.0, 2.0), "bmi": (-5.0, 5.0), "pressure": (-5.0, 5.0)}
+    (folder / "twice.json").write_text('{"age": [0, 1], "age": [0, 2]}')
+    refused = run("plan", "--n", 100, "--bounds", folder / "twice.json")
+    assert refused.exit_code == 2
+    assert "'age' is there twice" in " ".join(refused.output.split())
+
+
 @pytest.mark.parametrize("table", ["table.csv", "table.parquet", "words.csv"])
 @pytest.mark.parametrize("algorithm", ["sgd-previous", "ogd-previous"])
 def test_fit_in_chunks(folder, table, algorithm):
@@ -163,6 +173,43 @@ def test_a_table_without_header_is_not_quoted(tmp_path, chunks):
     assert fit.exit_code == 2
     assert "header" in fit.output
     assert "71.25" not in fit.output
+
+
+@pytest.mark.parametrize("chunks", [(), ("--algorithm", "sgd-previous", "--chunk-rows", 2)], ids=["whole", "chunks"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--target", "y", "--bounds", "age=0:9"),
+        ("--target", "y", "--bounds", "age=0:9", "--drop", "name"),
+        # A cell that happens to be called as the target is: the numbers beside it give the record away.
+        ("--target", "1", "--bounds", "age=0:9"),
+        ("--target", "1", "--bounds", "age=0:9", "--drop", "name"),
+        ("--target", "1", "--epsilon", "none"),
+        ("--target", "y", "--bounds", "table.csv"),
+    ],
+)
+@pytest.mark.parametrize("record", ["Alice,Female,37.5,1", "Alice,Female,yes,1"])
+def test_no_message_has_a_cell_of_a_table_without_header(tmp_path, monkeypatch, record, words, chunks):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "table.csv").write_text(f"{record}\nBob,Male,41.5,0\nCarol,Female,29.5,1\n")
+    fit = run("fit", "table.csv", *words, *chunks, "--out", "model")
+    assert fit.exit_code == 2, fit.output
+    for cell in ("Alice", "Female", "37.5", "yes", "Bob", "Male", "41.5", "Carol", "29.5"):
+        assert cell not in fit.output
+
+
+def test_predict_has_no_cell_of_a_table_without_header(folder):
+    words = ("--target", "outcome", "--drop", "id", "--bounds", folder / "bounds.toml", "--out", folder / "model")
+    assert run("fit", folder / "table.csv", *words).exit_code == 0
+    (folder / "new.csv").write_text("Alice,Female,37.5\nBob,Male,41.5\n")
+    predict = run("predict", folder / "model", folder / "new.csv", "--out", folder / "scores.csv")
+    assert predict.exit_code == 2
+    assert "3 columns" in predict.output
+    assert "Alice" not in predict.output
+    (folder / "text.csv").write_text("age,bmi,pressure\n1,2,3\n1,Alice,3\n")
+    predict = run("predict", folder / "model", folder / "text.csv", "--out", folder / "scores.csv")
+    assert predict.exit_code == 2
+    assert "Alice" not in predict.output
 
 
 def test_fit_without_privacy_says_so(folder):
@@ -277,7 +324,7 @@ def test_nothing_is_overwritten_unasked(folder):
     assert refused.exit_code == 2
     assert model.read_text() == "mine"
     assert run(*words, "--force").exit_code == 0
-    assert model.read_bytes().startswith(b"entrenous-model/1")
+    assert model.read_bytes().startswith(b"entrenous-model/2")
 
 
 def test_plan_needs_no_data():

@@ -6,7 +6,7 @@ import pytest
 from sklearn.datasets import make_classification
 
 import entrenous as en
-from entrenous.persistence import certificate_in
+from entrenous.files.model_files import certificate_in
 
 X, Y = make_classification(200, 3, n_informative=2, n_redundant=1, random_state=1)
 FRAME = pd.DataFrame(X, columns=["a", "b", "c"])
@@ -74,8 +74,8 @@ def test_every_flipped_byte_and_every_cut_is_noticed(tmp_path):
 
 def test_newer_and_foreign_files_are_refused(tmp_path):
     path = tmp_path / "model"
-    path.write_bytes(b"entrenous-model/2\n" + bytes(100))
-    with pytest.raises(en.InputError, match=r"format 2.*Upgrade"):
+    path.write_bytes(b"entrenous-model/3\n" + bytes(100))
+    with pytest.raises(en.InputError, match=r"format 3.*Upgrade"):
         en.load(path)
     path.write_bytes(b"\x80\x04\x95")
     with pytest.raises(en.InputError, match="something else"):
@@ -89,6 +89,27 @@ def test_only_fitted_estimators_are_saved(tmp_path):
         en.save(en.AUCClassifier(), tmp_path / "model")
     with pytest.raises(en.InputError, match="AUCClassifier"):
         en.save("model", tmp_path / "model")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"epsilon": 0.1},
+        {"delta": 1e-3},
+        {"coef_": np.ones((1, 4))},
+        {"coef_": np.full((1, 3), np.nan)},
+        {"certificate_": None},
+        {"bounds_": None},
+        {"classes_": np.array([0, 1, 2])},
+    ],
+)
+def test_what_was_changed_after_the_fit_is_not_saved(change, tmp_path):
+    """It would be refused when it is loaded, by somebody else and too late."""
+    clf = en.AUCClassifier(bounds=(-5, 5)).fit(X, Y)
+    vars(clf).update(change)
+    with pytest.raises(en.InputError, match=r"saving needs"):
+        en.save(clf, tmp_path / "model")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -9,8 +9,8 @@ import pytest
 from sklearn.datasets import load_iris
 
 import entrenous as en
-from entrenous.onnx_export import to_onnx
-from entrenous.plots import plot_coefficients, plot_metric, plot_privacy_curve
+from entrenous.files.onnx_export import to_onnx
+from entrenous.report.plots import plot_coefficients, plot_metric, plot_privacy_curve
 
 mpl.use("Agg")
 X, Y = load_iris(return_X_y=True, as_frame=True)

@@ -1,11 +1,14 @@
 """Tables in files, a few rows at a time: all rows, in order, in memory that does not grow with the file."""
 
+import traceback
+
 import numpy as np
 import pandas as pd
 import pytest
 
 import entrenous as en
 from entrenous.engine import progress
+from entrenous.files.tables import read_table, write_table
 
 
 @pytest.fixture(params=["csv", "parquet"])
@@ -87,12 +90,51 @@ def test_a_line_with_too_many_fields_is_refused(tmp_path):
             list(en.read_chunks(tmp_path / "table.csv", "late", columns=columns, rows=7))
 
 
-def test_a_first_line_that_may_be_a_record_is_not_repeated(tmp_path):
-    (tmp_path / "table.csv").write_text("Anna,71.25,1\nBert,64.5,0\n")
-    with pytest.raises(en.InputError, match="first line a header") as caught:
-        en.read_chunks(tmp_path / "table.csv", "late")
-    assert "Anna" not in str(caught.value)
-    assert "71.25" not in str(caught.value)
+@pytest.mark.parametrize("record", ["Anna,71.25,1", "Alice,F,yes", "Alice,F,37"])
+def test_a_first_line_that_may_be_a_record_is_not_repeated(record, tmp_path):
+    (tmp_path / "table.csv").write_text(f"{record}\n{record}\n")
+    with pytest.raises(en.InputError, match=r"3 columns. Is the first line a header") as caught:
+        en.read_chunks(tmp_path / "table.csv", "late", columns=["a"])
+    assert not any(cell in str(caught.value).removeprefix(str(tmp_path)) for cell in record.split(",") if len(cell) > 1)
+
+
+def test_the_names_of_a_parquet_file_are_listed(tmp_path):
+    pd.DataFrame({"a": [1], "b": [2]}).to_parquet(tmp_path / "table.parquet")
+    with pytest.raises(en.InputError, match="It has: a, b"):
+        en.read_chunks(tmp_path / "table.parquet", "late")
+
+
+@pytest.mark.parametrize(
+    ("bytes_", "says"),
+    [
+        (b"a,late\n1,0\nAlice,1,5,6\n", "line 3"),
+        (b'a,late\n1,0\n"Alice,1\n', "row 1|row 2"),
+        (b"a,late\n1,0\nAlice\xe9,1\n", "not UTF-8"),
+    ],
+    ids=["too many fields", "an open quote", "Latin-1"],
+)
+def test_what_a_parser_says_is_not_repeated_in_a_message_or_a_traceback(bytes_, says, tmp_path):
+    (tmp_path / "table.csv").write_bytes(bytes_)
+    with pytest.raises(en.InputError, match=says) as caught:
+        list(en.read_chunks(tmp_path / "table.csv", "late"))
+    shown = "".join(traceback.format_exception(caught.value))
+    assert "Alice" not in shown
+    assert "0xe9" not in shown
+
+
+def test_a_table_that_cannot_be_written_is_not_quoted(tmp_path):
+    mixed = pd.DataFrame({"id": [1, "Alice"]}, dtype=object)
+    with pytest.raises(en.InputError, match="can be written") as caught:
+        write_table(mixed, tmp_path / "scores.parquet")
+    assert "Alice" not in "".join(traceback.format_exception(caught.value))
+
+
+def test_cells_of_several_kinds_give_no_warning(tmp_path):
+    """The suite makes warnings errors; pandas warns of such columns where a file is longer than its portions."""
+    lines = [f"{k},{k % 2}" for k in range(300_000)]
+    (tmp_path / "table.csv").write_text("\n".join(["a,late", *lines[:-1], "Alice,1"]))
+    assert len(read_table(tmp_path / "table.csv")) == 300_000
+    assert sum(len(X) for X, _ in en.read_chunks(tmp_path / "table.csv", "late", rows=200_000)) == 300_000
 
 
 def test_the_target_is_no_feature(tmp_path):

@@ -8,11 +8,11 @@ import numpy as np
 from scipy import stats
 
 from audit.bounds import Statistic, best_event
-from entrenous.engine.moments import ClassMoments
-from entrenous.engine.phases import MomentRelease
+from entrenous.engine.phases.moment_release import MomentRelease
+from entrenous.engine.rows.registry import rows_of
 from entrenous.privacy.noise import SeededNoise
 
-_PLACES = ("output_noise", "gradient_noise", "mechanism")
+_PLACES = ("output_noise", "gradient_noise", "noise")
 _SAMPLES = 2000
 """How often a phase on secret samples is run without noise, to learn what it can return and how often."""
 
@@ -30,21 +30,20 @@ def with_noise(phase, mechanism):
 def with_less_noise(phase, divisor):
     """The same phase with its noise divided."""
     mechanism = mechanism_of(phase)
-    field = "scale" if mechanism.sigma is None else "sigma"
-    return with_noise(phase, replace(mechanism, **{field: getattr(mechanism, field) / divisor}))
+    return with_noise(phase, replace(mechanism, **{mechanism.noise_field: mechanism.noise_size / divisor}))
 
 
 def releases(phase, problem, data, start, noise):
     """A function that draws one release; where the noise is on the output, only the noise is drawn again."""
     if isinstance(phase, MomentRelease):
-        exact = ClassMoments.of(*data)
+        exact = rows_of(data[0]).class_moments(data[1])
         return lambda: phase.release(exact, noise).weighted(phase.weights)
     if getattr(phase, "output_noise", None) is not None:
-        exact = with_noise(phase, None).run(problem, *data, start, noise, _silent).w
+        exact = with_noise(phase, None).run(problem, rows_of(data[0]), data[1], start, noise, _silent).w
         return lambda: phase.release(problem, exact, noise).ravel()
 
     def run():
-        released = phase.run(problem, *data, start, noise, _silent)
+        released = phase.run(problem, rows_of(data[0]), data[1], start, noise, _silent)
         return np.append(released.w, [] if released.intercept is None else released.intercept)
 
     return run
@@ -69,7 +68,7 @@ class Attack:
     def exact(self):
         """What the phase returns without noise for both data sets, one row per run."""
         noiseless, noise = with_noise(self.phase, None), SeededNoise(np.random.default_rng(0))
-        runs = _SAMPLES if mechanism_of(self.phase).is_sampled else 1
+        runs = _SAMPLES if mechanism_of(self.phase).secret_sample else 1
         draws = [releases(noiseless, self.problem, data, self.start, noise) for data in (self.first, self.second)]
         return [np.array([draw() for _ in range(runs)]) for draw in draws]
 
@@ -86,7 +85,7 @@ class Attack:
         if isinstance(phase, MomentRelease):
             return stats.norm(scale=phase.mechanism.sigma)
         spread = phase.noise_per_coefficient(self.problem, len(self.first[0]))
-        if mechanism_of(phase).is_normal:
+        if mechanism_of(phase).gdp is not None:
             return stats.norm(scale=spread)
         assert self.problem.dimension == 1, "only in one dimension is the l2 mechanism's noise Laplace's"
         return stats.laplace(scale=spread / math.sqrt(2.0))
@@ -96,7 +95,7 @@ class Attack:
         """How far apart the two results can be in units of noise, as a share of what the mechanism is priced for."""
         first, second = (exact @ self.direction for exact in self.exact)
         mechanism = mechanism_of(self.phase)
-        priced = math.sqrt(mechanism.mu_squared) if mechanism.is_normal else mechanism.pure_epsilon
+        priced = math.sqrt(mechanism.gdp) if mechanism.gdp is not None else mechanism.pure
         return float(first.max() - second.min()) / self.noise().kwds["scale"] / priced
 
     def events(self, draws, divisor=1.0):

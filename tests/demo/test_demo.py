@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
 
-from entrenous import report
 from entrenous.demo import show
 from entrenous.demo.breast_cancer import EPSILONS, WIDENING, number_of_fits, public_ranges, run_demo
 from entrenous.errors import InputError
 from entrenous.privacy.certificate import PrivacyCertificate
+from entrenous.report import page as report
 
 SPLITS = 2
 

@@ -3,15 +3,16 @@
 import numpy as np
 import pytest
 
-from entrenous.engine import coordinates
-from entrenous.engine.all_pairs import all_pairs_gradient
-from entrenous.engine.coordinates import whitening
-from entrenous.engine.minimise import minimise
+from entrenous.engine.pairs.all_pairs import all_pairs_gradient
 from entrenous.engine.progress import current_listener
-from entrenous.parts.parameter_domains import WholeSpace
-from entrenous.parts.problem import Problem
-from entrenous.parts.scores import LinearDifference
-from entrenous.parts.surrogates import Logistic
+from entrenous.engine.rows.registry import rows_of
+from entrenous.engine.solvers import whitening as coordinates
+from entrenous.engine.solvers.minimiser import minimise
+from entrenous.engine.solvers.whitening import whitening
+from entrenous.problem.pair_scores import LinearDifference
+from entrenous.problem.parameter_domains import WholeSpace
+from entrenous.problem.problem import Problem
+from entrenous.problem.surrogates.convex import Logistic
 
 
 def correlated(n=400, units=(1e-3, 1.0, 1e5, 1.0)):
@@ -25,7 +26,7 @@ def correlated(n=400, units=(1e-3, 1.0, 1e5, 1.0)):
 @pytest.mark.parametrize("ridge", [0.0, 2.0])
 def test_covariance_and_ridge_become_the_identity(ridge):
     X, _ = correlated()
-    at = whitening(X, np.zeros(X.shape[1]))(ridge)
+    at = whitening(rows_of(X), np.zeros(X.shape[1]))(ridge)
     curvature = X.T @ X / len(X) + ridge * np.eye(4)
     np.testing.assert_allclose(at.outwards @ curvature @ at.outwards.T, np.eye(4), atol=1e-8)
 
@@ -34,7 +35,7 @@ def test_covariance_and_ridge_become_the_identity(ridge):
 def test_parameters_come_back_and_gradients_obey_the_chain_rule(most, monkeypatch):
     monkeypatch.setattr(coordinates, "_MOST_CORRELATED", most)
     X, _ = correlated()
-    at = whitening(X, np.zeros(X.shape[1]))(0.0)
+    at = whitening(rows_of(X), np.zeros(X.shape[1]))(0.0)
     rng = np.random.default_rng(1)
     v, gradient = rng.normal(size=4), rng.normal(size=4)
     np.testing.assert_allclose(at.of(at.parameter(v)), v, rtol=1e-9)
@@ -44,7 +45,7 @@ def test_parameters_come_back_and_gradients_obey_the_chain_rule(most, monkeypatc
 def test_constant_and_repeated_columns_stay_finite():
     X, _ = correlated()
     X = np.column_stack([X, X[:, 0], np.zeros(len(X))])
-    at = whitening(X, np.zeros(X.shape[1]))(0.0)
+    at = whitening(rows_of(X), np.zeros(X.shape[1]))(0.0)
     assert np.abs(at.outwards * np.r_[1e-3, 1.0, 1e5, 1.0, 1e-3, 1.0]).max() < 1e3
 
 
@@ -56,7 +57,7 @@ def test_a_constant_feature_has_no_coefficient(value, most, monkeypatch):
     X, y = correlated(n=383)
     X = np.column_stack([X, np.full(len(X), value)])
     problem = Problem(LinearDifference(), Logistic(), WholeSpace(), 5)
-    w, _ = minimise(problem, X, y, problem.start(), 1e-8, 1000, current_listener())
+    w, _ = minimise(problem, rows_of(X), y, problem.start(), 1e-8, 1000, current_listener())
     assert abs(w[4] * value) < 1e-9
 
 
@@ -65,8 +66,8 @@ def test_the_minimiser_is_one_whatever_the_coordinates(most, monkeypatch):
     monkeypatch.setattr(coordinates, "_MOST_CORRELATED", most)
     X, y = correlated()
     problem = Problem(LinearDifference(), Logistic(), WholeSpace(), 4)
-    w, steps = minimise(problem, X, y, problem.start(), 1e-8, 1000, current_listener())
-    gradient = all_pairs_gradient(problem, w, X, y)
+    w, steps = minimise(problem, rows_of(X), y, problem.start(), 1e-8, 1000, current_listener())
+    gradient = all_pairs_gradient(problem, w, rows_of(X), y)
     assert steps < 1000
     assert np.abs(gradient / X.std(axis=0)).max() < 1e-7
 
@@ -77,7 +78,7 @@ def test_undoing_correlations_takes_fewer_steps(monkeypatch):
     steps = []
     for most in (500, 0):
         monkeypatch.setattr(coordinates, "_MOST_CORRELATED", most)
-        steps.append(minimise(problem, X, y, problem.start(), 1e-8, 1000, current_listener())[1])
+        steps.append(minimise(problem, rows_of(X), y, problem.start(), 1e-8, 1000, current_listener())[1])
     assert steps[0] < steps[1]
 
 
@@ -86,5 +87,5 @@ def test_a_constant_gets_no_coefficient():
     X, y = correlated()
     X = np.column_stack([X, np.full(len(X), 0.1), np.full(len(X), 1e6 / 3.0)])
     problem = Problem(LinearDifference(), Logistic(), WholeSpace(), 6)
-    w, _ = minimise(problem, X, y, problem.start(), 1e-8, 1000, current_listener())
+    w, _ = minimise(problem, rows_of(X), y, problem.start(), 1e-8, 1000, current_listener())
     assert w[4:].tolist() == [0.0, 0.0]

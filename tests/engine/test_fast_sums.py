@@ -7,13 +7,16 @@ import math
 import numpy as np
 import pytest
 
-from entrenous.engine.all_pairs import all_pairs_gradient, all_pairs_objective
-from entrenous.engine.fast_sums import fast_sums, has_fast_sum, ranking_sums, welsch_sums
-from entrenous.engine.fast_sums_kernel import occupied
-from entrenous.parts.parameter_domains import L2Ball
-from entrenous.parts.problem import Problem
-from entrenous.parts.scores import ErrorDifference, LinearDifference
-from entrenous.parts.surrogates import Hinge, Logistic, Reparametrised, Sigmoid, Welsch
+from entrenous.engine.pairs.all_pairs import all_pairs_gradient, all_pairs_objective
+from entrenous.engine.pairs.fast_sums import fast_sums, has_fast_sum, ranking_sums, welsch_sums
+from entrenous.engine.pairs.fast_sums_kernel import occupied
+from entrenous.engine.rows.registry import rows_of
+from entrenous.problem.pair_scores import ErrorDifference, LinearDifference
+from entrenous.problem.parameter_domains import L2Ball
+from entrenous.problem.problem import Problem
+from entrenous.problem.surrogates.base import Reparametrised
+from entrenous.problem.surrogates.bounded import Sigmoid, Welsch
+from entrenous.problem.surrogates.convex import Hinge, Logistic
 
 RELATIVE = 1e-11
 SCALINGS = [(1.0, 1.0), (2.0, 2.0), (0.5, 3.0), (0.3, 0.7), (1.9, 1.0), (-1.3, 1.0), (1e-4, 1.0)]
@@ -200,10 +203,10 @@ def _agrees_with_the_tiles(problem, X, y, w, monkeypatch):
     errors = y - X @ w if problem.task == "error-entropy" else X @ w
     assert has_fast_sum(problem)
     assert fast_sums(problem, errors, y) is not None
-    value, gradient = all_pairs_objective(problem, w, X, y)
-    np.testing.assert_array_equal(all_pairs_gradient(problem, w, X, y), gradient)
-    monkeypatch.setattr("entrenous.engine.all_pairs.has_fast_sum", lambda problem: False)
-    expected_value, expected = all_pairs_objective(problem, w, X, y)
+    value, gradient = all_pairs_objective(problem, w, rows_of(X), y)
+    np.testing.assert_array_equal(all_pairs_gradient(problem, w, rows_of(X), y), gradient)
+    monkeypatch.setattr("entrenous.engine.pairs.all_pairs.has_fast_sum", lambda problem: False)
+    expected_value, expected = all_pairs_objective(problem, w, rows_of(X), y)
     assert value == pytest.approx(expected_value, rel=RELATIVE)
     np.testing.assert_allclose(gradient, expected, rtol=0.0, atol=RELATIVE * np.abs(expected).max())
 

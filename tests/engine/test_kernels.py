@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from oracles import ALL_SURROGATES, name_of
 
-from entrenous.engine.kernels import decay, log1p_of_share, slope, surrogate_code, value
-from entrenous.errors import InputError
-from entrenous.parts.surrogates import SURROGATES, Logistic, Reparametrised, SmoothedHinge
+from entrenous.engine.pairs.surrogate_kernels import OWN, decay, log1p_of_share, slope, surrogate_code, value
+from entrenous.problem.surrogates.base import Reparametrised
+from entrenous.problem.surrogates.convex import Logistic, SmoothedHinge
+from entrenous.problem.surrogates.spelling import SURROGATES
 
 KINKS = [0.0, 0.5, 1.0, 2.0, 0.95, 1.0 - 0.025, 0.25, 1.0 / 3.0]
 MARGINS = np.array([*np.linspace(-7.0, 7.0, 281), *KINKS, 1e3, -1e3, 1e-300, -1e-300, 50.0, -50.0])
@@ -58,10 +59,9 @@ def test_the_logistic_slope_neither_overflows_nor_loses_its_tail():
     assert slope(*code, 700.0) == pytest.approx(-np.exp(-700.0), rel=1e-12)
 
 
-def test_an_unknown_surrogate_is_refused():
+def test_a_subclass_brings_its_own_slope():
     @dataclass(frozen=True)
     class Own(Logistic):
         name: ClassVar[str] = "own"
 
-    with pytest.raises(InputError, match=r"compiled loop.*got own\."):
-        surrogate_code(Own())
+    assert surrogate_code(Own())[0] == OWN

@@ -5,19 +5,21 @@ import pytest
 from oracles import ALL_SURROGATES, all_pairs, name_of, random_parameter, random_rows
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from entrenous.engine import all_pairs as engine
-from entrenous.engine import metric_pairs
-from entrenous.engine.all_pairs import all_pairs_gradient, all_pairs_objective
-from entrenous.parts.parameter_domains import FrobeniusPSD
-from entrenous.parts.problem import Problem
-from entrenous.parts.scores import Mahalanobis
-from entrenous.parts.surrogates import Hinge, Logistic, Reparametrised
+from entrenous.engine.pairs import all_pairs as engine
+from entrenous.engine.pairs import metric_tiles as metric_pairs
+from entrenous.engine.pairs.all_pairs import all_pairs_gradient, all_pairs_objective
+from entrenous.engine.rows.registry import rows_of
+from entrenous.problem.pair_scores import Mahalanobis
+from entrenous.problem.parameter_domains import FrobeniusPSD
+from entrenous.problem.problem import Problem
+from entrenous.problem.surrogates.base import Reparametrised
+from entrenous.problem.surrogates.convex import Hinge, Logistic
 
 over_surrogates = pytest.mark.parametrize("surrogate", ALL_SURROGATES, ids=name_of)
 
 
-def metric(surrogate, n_features=4, radius=4.0, threshold=0.7, **settings):
-    return Problem(Mahalanobis(threshold), surrogate, FrobeniusPSD(radius), n_features, **settings)
+def metric(surrogate, n_features=4, radius=4.0, **settings):
+    return Problem(Mahalanobis(), surrogate, FrobeniusPSD(radius), n_features, **settings)
 
 
 def agree(found, expected):
@@ -35,7 +37,7 @@ def test_tiles_of_any_size_give_the_double_loop(surrogate, monkeypatch):
     expected = all_pairs(problem, w, X, y)
     for tile in (1, 2, 5, 22, 23, 128):
         monkeypatch.setattr(metric_pairs, "TILE", tile)
-        agree(all_pairs_objective(problem, w, X, y), expected)
+        agree(all_pairs_objective(problem, w, rows_of(X), y), expected)
 
 
 @over_surrogates
@@ -46,7 +48,7 @@ def test_hundreds_of_rows_against_the_numpy_tiles(surrogate):
     assert n > 2 * metric_pairs.TILE
     X, y = random_rows(rng, n, 6), rng.integers(0, 2, n)
     w = random_parameter(rng, problem)
-    agree(metric_pairs.metric_sum(problem, w, X, y, want_value=True), engine._tiled_sum(problem, w, X, y))
+    agree(metric_pairs.metric_sum(problem, w, X, y, want_value=True), engine._tiled_sum(problem, w, rows_of(X), y))
 
 
 def test_the_gradient_alone_is_the_same_to_the_last_bit_and_every_time():
@@ -54,11 +56,11 @@ def test_the_gradient_alone_is_the_same_to_the_last_bit_and_every_time():
     problem = metric(Logistic())
     X, y = random_rows(rng, 300, 4), rng.integers(0, 2, 300)
     w = random_parameter(rng, problem)
-    first = all_pairs_gradient(problem, w, X, y)
+    first = all_pairs_gradient(problem, w, rows_of(X), y)
     np.testing.assert_array_equal(first, first.T)
     for _ in range(3):
-        np.testing.assert_array_equal(all_pairs_gradient(problem, w, X, y), first)
-        np.testing.assert_array_equal(all_pairs_objective(problem, w, X, y)[1], first)
+        np.testing.assert_array_equal(all_pairs_gradient(problem, w, rows_of(X), y), first)
+        np.testing.assert_array_equal(all_pairs_objective(problem, w, rows_of(X), y)[1], first)
 
 
 @over_surrogates
@@ -66,8 +68,8 @@ def test_a_record_is_no_pair_with_itself(surrogate):
     # All records alike: every pair pays the value at the threshold, and no slope can move anything.
     problem = metric(surrogate)
     X, w = np.tile([0.5, -0.1, 0.3, 0.7], (150, 1)), np.eye(4)
-    value, gradient = all_pairs_objective(problem, w, X, np.zeros(150))
-    assert value == pytest.approx(float(surrogate.value(np.array([0.7]))[0]), rel=1e-12, abs=1e-15)
+    value, gradient = all_pairs_objective(problem, w, rows_of(X), np.zeros(150))
+    assert value == pytest.approx(float(surrogate.value(np.array([Mahalanobis.threshold]))[0]), rel=1e-12, abs=1e-15)
     np.testing.assert_allclose(gradient, 0.0, atol=1e-12)
 
 
@@ -79,27 +81,27 @@ def test_rows_and_labels_in_any_layout():
     expected = all_pairs(problem, w, X, codes)
     for rows in (np.asfortranarray(X), np.repeat(X, 2, axis=0)[::2]):
         for y in (codes, codes.astype(float) - 0.5, np.array(["a", "b", "c"])[codes]):
-            agree(all_pairs_objective(problem, w, rows, y), expected)
+            agree(all_pairs_objective(problem, w, rows_of(rows), y), expected)
 
 
 def test_only_the_symmetric_part_of_a_matrix_counts():
     rng = np.random.default_rng(6)
     problem = metric(Logistic())
     X, y, w = random_rows(rng, 9, 4), rng.integers(0, 2, 9), rng.normal(size=(4, 4))
-    agree(all_pairs_objective(problem, w, X, y), all_pairs(problem, w, X, y))
+    agree(all_pairs_objective(problem, w, rows_of(X), y), all_pairs(problem, w, X, y))
 
 
 def test_replacing_a_record_turns_no_slope_of_the_other_pairs():
-    # Unlike labels and one coordinate apart is a margin of exactly 1, the hinge's kink. A new last record moves the
+    # Unlike labels and two coordinates apart is a margin of exactly 1, the hinge's kink. A new last record moves the
     # mean, which must not decide on which side of the kink the other pairs fall.
     rng = np.random.default_rng(7)
     n = 300
     X, y = rng.integers(0, 2, size=(n, 3)) / 2.0, rng.integers(0, 2, n)
-    problem, w = metric(Hinge(), n_features=3, threshold=0.0), 4.0 * np.eye(3)
-    before = all_pairs_gradient(problem, w, X, y)
+    problem, w = metric(Hinge(), n_features=3), 4.0 * np.eye(3)
+    before = all_pairs_gradient(problem, w, rows_of(X), y)
     for record in random_rows(rng, 5, 3):
         replaced = np.vstack([X[:-1], record])
-        change = all_pairs_gradient(problem, w, replaced, y) - before
+        change = all_pairs_gradient(problem, w, rows_of(replaced), y) - before
         squared_lengths = sum(np.square(last - X[:-1]).sum() for last in (X[-1], record))
         assert np.linalg.norm(change) <= 2.0 * squared_lengths / (n * (n - 1))
 
@@ -118,7 +120,7 @@ def test_a_surrogate_of_ones_own_goes_in_numpy_tiles():
         problem = metric(surrogate)
         w = random_parameter(rng, problem)
         assert metric_pairs.metric_sum(problem, w, X, y, want_value=True) is None
-        agree(all_pairs_objective(problem, w, X, y), all_pairs(problem, w, X, y))
+        agree(all_pairs_objective(problem, w, rows_of(X), y), all_pairs(problem, w, X, y))
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3])
@@ -128,10 +130,10 @@ def test_threads_change_rounding_at_most(threads, monkeypatch):
     rng = np.random.default_rng(5)
     X, y = rng.normal(size=(700, 4)) / 3.0, rng.integers(0, 3, 700)
     problem, w = Problem(Mahalanobis(), Hinge(), FrobeniusPSD(1.0), 4), np.eye(4) / 4.0
-    expected = engine.all_pairs_objective(problem, w, X, y)
+    expected = engine.all_pairs_objective(problem, w, rows_of(X), y)
     with threadpool_limits(threads):
-        value, gradient = engine.all_pairs_objective(problem, w, X, y)
-        again = engine.all_pairs_objective(problem, w, X, y)
+        value, gradient = engine.all_pairs_objective(problem, w, rows_of(X), y)
+        again = engine.all_pairs_objective(problem, w, rows_of(X), y)
         limits = {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
     assert max(limits) == threads  # given back as they were
     assert value == again[0]

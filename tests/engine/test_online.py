@@ -1,8 +1,12 @@
 """Records as they come: in any portions the result is that of one fit, and nothing private is kept or shown."""
 
+import copy
+import importlib.util
+import io
 import pickle
 import warnings
 
+import joblib
 import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
@@ -25,8 +29,9 @@ def records(seed=0, n=N):
 
 
 def classifier(name, epsilon=None, **more):
+    # With a radius: without one and without privacy `fit` takes it from all rows, which `partial_fit` cannot.
     fixed = {"bounds": (-2, 2), "random_state": 3, "ridge": RIDGE.get(name, 0.0), "options": OPTIONS.get(name)}
-    return en.AUCClassifier(epsilon=epsilon, algorithm=name, **fixed | more)
+    return en.AUCClassifier(epsilon=epsilon, algorithm=name, **{"radius": 1.0} | fixed | more)
 
 
 def fed(clf, X, y, portions, **first):
@@ -173,6 +178,53 @@ def test_a_pickle_of_a_private_stream_holds_no_rows():
     assert clf._online[0]._means is None
 
 
+def copies():
+    """Every way to write an object down or to copy it, as functions that give the bytes of the copy."""
+    ways = {f"pickle {k}": lambda it, k=k: pickle.dumps(it, k) for k in range(pickle.HIGHEST_PROTOCOL + 1)}
+    ways["pickle in Python"] = lambda it: pickle._dumps(it, 4)
+    for name in ("copy", "deepcopy"):
+        ways[name] = lambda it, name=name: pickle.dumps(vars(getattr(copy, name)(it)))
+    for name in ("cloudpickle", "dill"):
+        if importlib.util.find_spec(name):
+            ways[name] = lambda it, name=name: importlib.import_module(name).dumps(it)
+
+    def joblib_dump(it):
+        file = io.BytesIO()
+        joblib.dump(it, file)
+        return file.getvalue()
+
+    return ways | {"joblib": joblib_dump}
+
+
+@pytest.mark.parametrize("classes", [(0, 1), (0, 1, 2)])
+@pytest.mark.parametrize("way", copies())
+def test_a_private_run_stays_in_its_process_whatever_epsilon_says_later(way, classes):
+    X, _ = records()
+    y = np.arange(N) % len(classes)
+    clf = classifier("ogd-previous", epsilon=1.0, random_state=None, classes=classes)
+    clf.partial_fit(X[:40], y[:40], n_total=N)
+    for said in (1.0, None, np.inf):
+        clf.set_params(epsilon=said)
+        content = copies()[way](clf)
+        kept = [row.tobytes() for rows in (X, clf._online[0]._plan.features.to_internal(X)) for row in rows[:40]]
+        assert not any(row in content for row in kept)
+        assert b"OnlineRun" not in content
+        for run in clf._online:
+            with pytest.raises(en.PrivacyError, match="stays where it is") as caught:
+                copies()[way](run)
+            assert all((caught.value.needs, caught.value.got, caught.value.way_out))
+    # The run itself is none the worse.
+    clf.set_params(epsilon=1.0).partial_fit(X[40:], y[40:])
+    assert clf.certificate_.epsilon == 1.0
+
+
+def test_a_run_without_privacy_may_be_copied_whatever_epsilon_says_later():
+    X, y = records()
+    clf = classifier("ogd-previous").partial_fit(X, y, classes=(0, 1)).set_params(epsilon=1.0)
+    assert pickle.loads(pickle.dumps(clf))._online[0].seen == N
+    assert copy.deepcopy(clf._online[0]).seen == N
+
+
 @pytest.mark.parametrize(
     ("change", "call", "message"),
     [
@@ -225,7 +277,14 @@ def test_fit_starts_anew():
     np.testing.assert_allclose(clf.coef_, classifier("ogd-previous").fit(X, y).coef_, atol=1e-12)
 
 
-def spauc_by_hand(X, y, eta):
+def test_only_fit_takes_its_radius_from_the_rows():
+    X, y = records()
+    whole = classifier("ogd-previous", radius=None).fit(X, y)
+    parts = fed(classifier("ogd-previous", radius=None), X, y, PORTIONS["uneven"], classes=(0, 1))
+    assert whole.plan_.problem.domain.radius > 1.0 == parts.plan_.problem.domain.radius
+
+
+def spauc_by_hand(X, y, step_size):
     """Class means of all records so far, the gradient of the decoupled square loss at the newest one."""
     w, iterates = np.zeros(D), []
     for t in range(1, len(X) + 1):
@@ -235,17 +294,22 @@ def spauc_by_hand(X, y, eta):
         means = [past_X[past_y == k].mean(axis=0) if (past_y == k).any() else np.zeros(D) for k in (0, 1)]
         gap = x - means[y[t - 1]]
         between = means[1] - means[0]
+        spreads = [past_X[past_y == k].var(axis=0).sum() if (past_y == k).any() else 0.0 for k in (0, 1)]
+        curvature = 2 * p * (1 - p) * (sum(spreads) + between @ between) + 0.1
         gradient = 2 * (1 - p if y[t - 1] else p) * (w @ gap) * gap - 2 * p * (1 - p) * (1 - w @ between) * between
-        step = w - eta / np.sqrt(t) * (gradient + 0.1 * w)
+        step = w - step_size / curvature / np.sqrt(t) * (gradient + 0.1 * w)
         w = step / max(1.0, np.linalg.norm(step))
     return np.mean(iterates, axis=0)
 
 
 def test_spauc_step_by_step():
     X, y = records()
-    plan = en.plan("spauc", n=N, n_features=D, epsilon=None, bounds=en.FeatureBall(4.0), ridge=0.1)
     U = X / np.maximum(4.0, np.linalg.norm(X, axis=1, keepdims=True))
-    np.testing.assert_allclose(plan.run(X, y).w, spauc_by_hand(U, y, plan.phases[0].step_size), rtol=1e-10, atol=1e-12)
+    for options, step_size in (({}, 4.0), ({"step_size": 0.5}, 0.5)):
+        ask = {"bounds": en.FeatureBall(4.0), "ridge": 0.1, "options": options}
+        plan = en.plan("spauc", n=N, n_features=D, epsilon=None, **ask)
+        assert plan.public["step_size"] == step_size
+        np.testing.assert_allclose(plan.run(X, y).w, spauc_by_hand(U, y, step_size), rtol=1e-10, atol=1e-12)
     with pytest.raises(en.AssumptionError, match="moments"):
         en.plan("spauc", n=N, n_features=D, epsilon=1.0)
 
@@ -257,6 +321,15 @@ def test_spauc_aims_at_the_all_pairs_square_loss():
     near = en.AUCClassifier(algorithm="spauc", **ask).fit(X, y).coef_[0]
     exact = en.AUCClassifier(algorithm="moments", **ask | {"radius": None}).fit(X, y).coef_[0]
     assert near @ exact / np.linalg.norm(near) / np.linalg.norm(exact) > 0.99
+
+
+@pytest.mark.parametrize("scale", [0.0, 1e-130])
+def test_spauc_takes_records_that_are_all_alike(scale):
+    X, y = records()
+    fitted = en.plan("spauc", n=N, n_features=D, epsilon=None, bounds=(-5, 5)).run(1.0 + scale * X, y)
+    assert np.isfinite(fitted.coef).all()
+    near_zero = en.plan("spauc", n=N, n_features=D, epsilon=None, bounds=(-5, 5)).run(scale * X, y)
+    assert np.isfinite(near_zero.coef).all()
 
 
 @pytest.mark.parametrize("epsilon", [1.0, None])

@@ -3,15 +3,17 @@
 import math
 import pickle
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from sklearn.base import clone
 
 import entrenous as en
-from entrenous.engine.kernels import surrogate_code
-from entrenous.parts.own_surrogate import compiled, own_surrogate
-from entrenous.parts.surrogates import Hinge, Interval, Logistic, SmoothedHinge
+from entrenous.engine.pairs.surrogate_kernels import surrogate_code
+from entrenous.problem.surrogates.base import Interval
+from entrenous.problem.surrogates.convex import Hinge, Logistic, SmoothedHinge
+from entrenous.problem.surrogates.own import compiled, own_surrogate
 
 RNG = np.random.default_rng(0)
 X = RNG.uniform(-1.0, 1.0, (60, 4))
@@ -94,8 +96,12 @@ def test_the_certificate_says_whose_word_it_is():
     certificate = fit.certificate_
     assert certificate.problem["surrogate"] == "own(softplus)"
     assert any("softplus" in warning and "not proved" in warning for warning in certificate.warnings)
-    with pytest.raises(en.PrivacyError, match="own"):
-        certificate.verify()
+    found = certificate.verify()
+    assert found.outcome == "reservations"
+    assert any("softplus" in said for said in found.reservations)
+    elsewhere = replace(certificate, problem={**certificate.problem, "surrogate": "own(unheard of)"})
+    with pytest.raises(en.PrivacyError, match=r"own\(unheard of\)"):
+        elsewhere.verify()
 
 
 @pytest.mark.parametrize(
@@ -150,13 +156,17 @@ def test_its_values_are_the_functions():
 class Doubled(Hinge):
     """A subclass that is another function."""
 
+    def value(self, t):
+        return 2.0 * super().value(t)
+
     def derivative(self, t):
         return 2.0 * super().derivative(t)
 
 
 def test_a_subclass_is_not_mistaken_for_its_parent():
-    with pytest.raises(en.InputError, match="own_surrogate"):
-        surrogate_code(Doubled())
+    assert surrogate_code(Doubled())[0] == surrogate_code(SOFTPLUS)[0]
+    with pytest.raises(en.PrivacyError, match="registered"):
+        en.plan("noisy-gd", n=100, n_features=2, epsilon=1.0, bounds=(-1, 1), surrogate=Doubled())
     assert surrogate_code(SmoothedHinge(0.3))[1] == 0.3
 
 

@@ -8,7 +8,7 @@ from oracles import all_pairs, ordered_pair_loss
 from scipy.stats import chi2
 
 import entrenous as en
-from entrenous.engine import sampled
+from entrenous.engine.phases import sampled_descent as sampled
 from entrenous.privacy.noise import noise_from
 
 N, D = 25, 3
@@ -162,7 +162,7 @@ def test_one_pair_and_a_minibatch_of_two_are_two_normalisations():
     two = en.plan("dpsgd-pairwise", **ASK, max_iter=10, options={"batch": 2})
     assert one.mechanisms[0].l2_sensitivity == pytest.approx(2.0 * two.mechanisms[0].l2_sensitivity)
     assert one.mechanisms[0].sigma == pytest.approx(2.0 * two.mechanisms[0].sigma)
-    assert one.mechanisms[0].sampling == two.mechanisms[0].sampling
+    assert one.mechanisms[0].secret_sample == two.mechanisms[0].secret_sample
 
 
 @pytest.mark.parametrize("form", ["indicator", "label-difference"])

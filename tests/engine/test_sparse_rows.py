@@ -9,14 +9,16 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import entrenous as en
-from entrenous.engine.all_pairs import all_pairs_objective
-from entrenous.engine.moments import ClassMoments
-from entrenous.engine.sparse_rows import SparseRows, canonical_csr
-from entrenous.parts.feature_domains import FeatureBall, FeatureBounds
-from entrenous.parts.parameter_domains import WholeSpace
-from entrenous.parts.problem import Problem
-from entrenous.parts.scores import SCORES
-from entrenous.parts.surrogates import surrogate_from
+from entrenous.engine.pairs.all_pairs import all_pairs_objective
+from entrenous.engine.rows.dense import DenseRows
+from entrenous.engine.rows.registry import rows_of
+from entrenous.engine.rows.sparse import canonical_csr
+from entrenous.problem.features.ball import FeatureBall
+from entrenous.problem.features.box import FeatureBounds
+from entrenous.problem.pair_scores import LinearDifference
+from entrenous.problem.parameter_domains import WholeSpace
+from entrenous.problem.problem import Problem
+from entrenous.problem.surrogates.spelling import surrogate_from
 
 
 @st.composite
@@ -35,7 +37,7 @@ def tables(draw):
 
 
 def written_out(rows):
-    return np.column_stack([rows @ unit for unit in np.eye(rows.shape[1])])
+    return np.column_stack([rows.scores(unit) for unit in np.eye(rows.shape[1])])
 
 
 def exact_norms(rows):
@@ -48,7 +50,7 @@ def exact_norms(rows):
 @given(tables())
 def test_the_map_is_the_dense_one_and_norms_are_at_most_one(table):
     domain, X = table
-    rows = SparseRows.inside(domain, canonical_csr(sparse.csr_array(X)))
+    rows = rows_of(sparse.csr_array(X)).inside(domain)
     np.testing.assert_allclose(written_out(rows), domain.to_internal(X), rtol=0, atol=1e-10)
     assert exact_norms(rows).max() <= 1.0 + 1e-15
     assert np.linalg.norm(written_out(rows), axis=1).max() <= 1.0 + 1e-12
@@ -59,19 +61,21 @@ def test_the_map_is_the_dense_one_and_norms_are_at_most_one(table):
 def test_sums_are_those_of_the_dense_rows(table, seed):
     domain, X = table
     rng = np.random.default_rng(seed)
-    rows, dense = SparseRows.inside(domain, canonical_csr(sparse.csr_array(X))), domain.to_internal(X)
+    rows, dense = rows_of(sparse.csr_array(X)).inside(domain), domain.to_internal(X)
     row, chosen = rng.normal(size=X.shape[1]), rng.random(len(X)) < 0.5
-    for ours, theirs in [(rows, dense), (rows - row, dense - row), (rows[chosen], dense[chosen])]:
+    for ours, theirs in [(rows, dense), (rows.minus(row), dense - row), (rows.take(chosen), dense[chosen])]:
+        alike = DenseRows(theirs)
         assert len(ours) == len(theirs)
         assert ours.shape == theirs.shape
         w, v = rng.normal(size=X.shape[1]), rng.normal(size=len(theirs))
-        np.testing.assert_allclose(ours @ w, theirs @ w, rtol=0, atol=1e-10)
-        np.testing.assert_allclose(ours.T @ v, theirs.T @ v, rtol=0, atol=1e-10)
-        np.testing.assert_allclose(ours.sum(axis=0), theirs.sum(axis=0), rtol=0, atol=1e-10)
-        np.testing.assert_allclose(ours.second_moments(), theirs.T @ theirs, rtol=0, atol=1e-9)
+        for found in (ours, alike):
+            np.testing.assert_allclose(found.scores(w), theirs @ w, rtol=0, atol=1e-10)
+            np.testing.assert_allclose(found.weighted_sum(v), theirs.T @ v, rtol=0, atol=1e-10)
+            np.testing.assert_allclose(found.sum(), theirs.sum(axis=0), rtol=0, atol=1e-10)
+            np.testing.assert_allclose(found.second_moments(), theirs.T @ theirs, rtol=0, atol=1e-9)
         if len(theirs):
             # A variance below 1e-12 of the mean square counts as none.
-            np.testing.assert_allclose(ours.std(axis=0), theirs.std(axis=0), rtol=1e-4, atol=2e-6)
+            np.testing.assert_allclose(ours.spread(), theirs.std(axis=0), rtol=1e-4, atol=2e-6)
 
 
 @pytest.mark.parametrize("surrogate", ["logistic", "hinge", "square", "squared-hinge"])
@@ -80,20 +84,20 @@ def test_losses_and_gradients_over_all_pairs(surrogate, n):
     rng = np.random.default_rng(n)
     X, y = rng.random((n, 6)) * (rng.random((n, 6)) < 0.3), rng.integers(0, 2, n)
     domain = FeatureBounds((0.0,) * 6, (1.0,) * 6, clip=1.5)
-    problem = Problem(SCORES["auc"](), surrogate_from(surrogate), WholeSpace(), n_features=6, ridge=0.1)
-    rows, dense = SparseRows.inside(domain, sparse.csr_array(X)), domain.to_internal(X)
+    problem = Problem(LinearDifference(), surrogate_from(surrogate), WholeSpace(), n_features=6, ridge=0.1)
+    rows, dense = rows_of(sparse.csr_array(X)).inside(domain), domain.to_internal(X)
     w = rng.normal(size=6)
-    ours, theirs = (all_pairs_objective(problem, w, table, y) for table in (rows, dense))
+    ours, theirs = (all_pairs_objective(problem, w, rows_of(table), y) for table in (rows, dense))
     assert ours[0] == pytest.approx(theirs[0], rel=1e-12)
     np.testing.assert_allclose(ours[1], theirs[1], rtol=0, atol=1e-12)
-    ours, theirs = (ClassMoments.of(table, y).weighted((1.0, 1.0, 0.7)) for table in (rows, dense))
+    ours, theirs = (rows_of(table).class_moments(y).weighted((1.0, 1.0, 0.7)) for table in (rows, dense))
     np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)
 
 
 def test_enormous_entries_are_drawn_into_the_ball():
     X = np.array([[1e300, -1e300, 0.0], [1e-300, 0.0, 0.0], [0.0, 0.0, 1e200]])
     domain = FeatureBall(1e-3).for_features(3)
-    rows = SparseRows.inside(domain, sparse.csr_array(X))
+    rows = rows_of(sparse.csr_array(X)).inside(domain)
     np.testing.assert_allclose(written_out(rows), domain.to_internal(X), rtol=1e-13)
 
 
@@ -103,7 +107,7 @@ def test_wide_rows_with_a_small_clipping_radius_stay_inside(seed, d):
     rng = np.random.default_rng(seed)
     X = sparse.csr_array(rng.random((20, d)) * (rng.random((20, d)) < rng.random()))
     domain = FeatureBounds((0.0,) * d, (1.0,) * d, clip=0.7)
-    rows = SparseRows.inside(domain, X)
+    rows = rows_of(X).inside(domain)
     assert exact_norms(rows).max() <= 1.0 + 1e-15
     np.testing.assert_allclose(written_out(rows), domain.to_internal(X.toarray()), rtol=0, atol=1e-10)
 
@@ -111,13 +115,13 @@ def test_wide_rows_with_a_small_clipping_radius_stay_inside(seed, d):
 @pytest.mark.parametrize(("low", "high"), [((0.5, -1.0), (1.0, 1.0)), ((-1.0, -2.0), (1.0, -1.0))])
 def test_a_range_without_zero_is_refused(low, high):
     with pytest.raises(en.InputError, match="bounds that contain 0"):
-        SparseRows.inside(FeatureBounds(low, high), sparse.csr_array(np.eye(2)))
+        rows_of(sparse.csr_array(np.eye(2))).inside(FeatureBounds(low, high))
 
 
 @pytest.mark.parametrize("domain", [FeatureBall(1.0, (200.0, 0.0)), FeatureBounds((0.0, 0.0), (1.0, 1.0), clip=1e-3)])
 def test_a_centre_far_from_zero_is_refused(domain):
     with pytest.raises(en.InputError, match="within 100 radii"):
-        SparseRows.inside(domain, sparse.csr_array(np.eye(2)))
+        rows_of(sparse.csr_array(np.eye(2))).inside(domain)
 
 
 def test_tables_of_other_forms_become_canonical_and_are_not_changed():

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
+from scipy import sparse
 from sklearn.datasets import make_classification
 from sklearn.model_selection import train_test_split
 from sklearn.utils.estimator_checks import check_estimator
@@ -297,3 +298,50 @@ def test_diabetes_at_epsilon_one():
         private.append(clf.score(test, y_test))
     assert 0.80 < np.mean(free) < 0.86
     assert 0.70 < np.mean(private) < np.mean(free)
+
+
+STREAMS = ["sgd-previous", "olp", "oam", "localized-nonsmooth", "dp-localized-sgd", "spauc"]
+
+
+@pytest.mark.parametrize("bounds", [None, BOUNDS, en.PrivateBounds((-50, 50))])
+@pytest.mark.parametrize("algorithm", STREAMS)
+def test_a_stream_without_privacy_takes_its_radius_from_the_rows(algorithm, bounds):
+    asked = fit(epsilon=None, algorithm=algorithm, bounds=bounds, radius=3.0)
+    assert asked.plan_.problem.domain.radius == 3.0
+    found = fit(epsilon=None, algorithm=algorithm, bounds=bounds).plan_.problem.domain.radius
+    if bounds is BOUNDS:
+        exact = en.plan("moments", n=len(X), n_features=4, epsilon=None, bounds=bounds, ridge=0.1 / len(X)).run(X, Y)
+        assert found == pytest.approx(2.0 * np.linalg.norm(exact.w), rel=1e-12)
+    assert 1.0 < found < 1e4
+
+
+def test_no_other_radius_comes_from_the_rows():
+    assert fit(algorithm="sgd-previous").plan_.problem.domain.radius == 1.0
+    assert fit(epsilon=None, algorithm="dpgdc").plan_.problem.domain.radius == 1.0
+    assert fit(epsilon=None, algorithm="moments").plan_.problem.domain.radius == math.inf
+
+
+def test_a_radius_from_rows_that_say_nothing_or_all():
+    """Records all alike have no solution to take it from; a feature that states the class has one without end."""
+    alike, told = np.ones((400, 2)), np.column_stack([Y, X[:, 0]])
+    for rows, largest in ((alike, 1.0), (told, 1e5)):
+        clf = en.AUCClassifier(None, algorithm="oam", random_state=0).fit(rows, Y)
+        assert 1.0 <= clf.plan_.problem.domain.radius <= largest
+        assert np.isfinite(clf.coef_).all()
+
+
+def test_a_ridge_bounds_the_radius_from_the_rows():
+    rows = np.column_stack([Y, 1 - Y]).astype(float)
+    clf = en.AUCClassifier(None, algorithm="ogd-previous", surrogate="hinge", ridge=0.5, random_state=0).fit(rows, Y)
+    assert clf.plan_.problem.domain.radius <= clf.plan_.problem.lipschitz / 0.5
+
+
+def test_each_of_several_classes_has_a_radius_of_its_own():
+    labels = np.digitize(X[:, 0], np.quantile(X[:, 0], [0.2, 0.7]))
+    clf = en.AUCClassifier(None, algorithm="ogd-previous", random_state=0).fit(X, labels)
+    assert len({made.problem.domain.radius for made in clf.plans_}) == 3
+
+
+def test_a_sparse_table_is_refused_before_its_radius_is_looked_for():
+    with pytest.raises(en.InputError, match="reads dense rows"):
+        en.AUCClassifier(None, algorithm="ogd-previous").fit(sparse.csr_array(X), Y)

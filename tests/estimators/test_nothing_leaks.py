@@ -21,6 +21,7 @@ RELEASED = {
     "coef_noise_",
     "components_",
     "bounds_",
+    "all_bounds_",
     "mean_",
     "scale_",
     "found_bounds",
@@ -150,3 +151,62 @@ def test_complex_cells_are_not_quoted(table):
     with pytest.raises(en.InputError, match="Complex data not supported") as caught:
         en.AUCClassifier(1.0, bounds=(0, 100)).fit(table(cells), [0, 1] * 5)
     assert "71.25" not in str(caught.value)
+
+
+def told_by(work):
+    """What a caller sees of a piece of work: warnings, and the error if there is one."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        try:
+            work()
+        except Exception as error:
+            return [str(warning.message) for warning in caught], error
+    return [str(warning.message) for warning in caught], None
+
+
+@pytest.mark.parametrize("kind", [int, float, object, str])
+def test_which_labels_occur_gives_no_warning(kind):
+    """scikit-learn warns once more than half of the labels are different: one record decides."""
+    rows, classes = np.random.default_rng(0).uniform(-1, 1, (60, 3)), np.arange(60).astype(kind).tolist()
+    seen = []
+    for occurring in (29, 30, 31, 32, 60):
+        labels = np.array(classes, dtype=kind)[np.minimum(np.arange(60), occurring - 1)]
+        learner = en.MahalanobisLearner(bounds=(-1, 1), classes=classes)
+        seen.append(told_by(lambda learner=learner, labels=labels: learner.fit(rows, labels)))
+    assert seen == [([], None)] * 5
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        en.MahalanobisLearner(bounds=(-1, 1), classes=classes).fit(rows, np.array(classes, dtype=kind))
+
+
+@pytest.mark.parametrize("label", [0.5, 2.0, 1e300, -1e19, "Alice", None, 2**70, [1]])
+def test_a_label_of_any_kind_that_is_no_class_is_told_in_the_same_words(label):
+    rows = np.random.default_rng(0).uniform(-1, 1, (40, 3))
+    labels = (np.arange(40) % 2).astype(float if isinstance(label, float) else object)
+    labels[3] = label
+    for algorithm in ("moments", "noisy-gd"):
+        said, error = told_by(lambda: en.AUCClassifier(bounds=(-1, 1), algorithm=algorithm).fit(rows, labels))  # noqa: B023
+        assert said == []
+        assert isinstance(error, en.InputError)
+        assert "among the public classes (0, 1)" in str(error)
+
+
+def test_a_number_too_large_for_a_float_gives_no_warning():
+    rows = np.random.default_rng(0).uniform(-1, 1, (40, 3)).astype(np.longdouble)
+    rows[3, 1] = np.finfo(np.longdouble).max
+    fits = [
+        lambda: en.AUCClassifier(bounds=(-1, 1)).fit(rows, np.arange(40) % 2),
+        lambda: en.PointwiseRegressor(bounds=(-1, 1), target_bounds=(0, 1)).fit(rows[:, [0]], rows[:, 1]),
+        lambda: en.plan(n=40, n_features=3, epsilon=1.0, bounds=(0, 1)).run(rows, np.arange(40) % 2),
+    ]
+    for work in fits:
+        said, error = told_by(work)
+        assert said == []
+        assert np.finfo(np.longdouble).max == np.finfo(float).max or "infin" in str(error)
+
+
+def test_text_in_the_rows_of_a_plan_is_not_quoted():
+    rows = np.array([["1", "Alice"], ["2", "Bob"]], dtype=object)
+    _, error = told_by(lambda: en.plan(n=2, n_features=2, epsilon=1.0, bounds=(0, 1)).run(rows, [0, 1]))
+    assert isinstance(error, en.InputError)
+    assert "Alice" not in str(error)

@@ -63,12 +63,12 @@ def test_error_entropy_ignores_outliers():
 
 def test_the_intercept_has_its_share_of_the_budget():
     model = en.ErrorEntropyRegressor(2.0, **RANGES).fit(X, Y)
-    level, gradients = model.plan_.mechanisms
+    gradients, level = model.plan_.mechanisms
     mu = mu_for(2.0, model.certificate_.delta)
     assert level.lemma == "Lemma 13"
     assert level.l2_sensitivity == pytest.approx(2.0 / 2000)
-    assert level.mu_squared == pytest.approx(0.1 * mu**2)
-    assert math.sqrt(level.mu_squared + gradients.mu_squared) == pytest.approx(mu, rel=1e-6)
+    assert level.gdp == pytest.approx(0.1 * mu**2)
+    assert math.sqrt(level.gdp + gradients.gdp) == pytest.approx(mu, rel=1e-6)
     assert model.certificate_.verify().epsilon == pytest.approx(2.0, rel=1e-6)
     # Half of 40, the noise-free mean error, is 1000 times the noise.
     assert 20.0 < model.intercept_ < 60.0
@@ -77,16 +77,18 @@ def test_the_intercept_has_its_share_of_the_budget():
     assert len(free.plan_.mechanisms) == 1
 
 
-@pytest.mark.parametrize("change", [lambda p: p["level"].update(clip=2.0), lambda p: p.update(level={"clip": "x"})])
-def test_a_false_level_is_refused(change):
+@pytest.mark.parametrize(
+    "change", [lambda p: p["intercept"].update(clip=2.0), lambda p: p.update(intercept={"clip": "x"})]
+)
+def test_a_false_intercept_is_refused(change):
     content = en.ErrorEntropyRegressor(2.0, **RANGES).fit(X, Y).certificate_.to_dict()
-    content["public"] = {**content["public"], "level": dict(content["public"]["level"])}
+    content["public"] = {**content["public"], "intercept": dict(content["public"]["intercept"])}
     change(content["public"])
     with pytest.raises(en.PrivacyError):
         en.PrivacyCertificate.from_dict(content).verify()
 
 
-def test_an_unpriced_level_is_refused():
+def test_an_unpriced_intercept_is_refused():
     content = en.ErrorEntropyRegressor(2.0, **RANGES).fit(X, Y).certificate_.to_dict()
     content["mechanisms"] = [m for m in content["mechanisms"] if m["lemma"] != "Lemma 13"]
     with pytest.raises(en.PrivacyError, match="intercept"):
@@ -97,7 +99,7 @@ def test_found_bounds_serve_a_regression():
     ranges = {"bounds": en.PrivateBounds(within=(-40, 40)), "target_bounds": (-400, 400)}
     model = en.ErrorEntropyRegressor(2.0, max_iter=10, **ranges).fit(X, Y)
     assert model.score(X, Y) > 0.8
-    assert [m.lemma for m in model.plan_.mechanisms] == ["Lemma 11", "Lemma 13", "Lemma 2"]
+    assert [m.lemma for m in model.plan_.mechanisms] == ["Lemma 11", "Lemma 2", "Lemma 13"]
     assert model.certificate_.verify().epsilon == pytest.approx(2.0, rel=1e-6)
 
 
@@ -108,7 +110,7 @@ def test_found_bounds_serve_a_regression():
         ({"bounds": None}, "bounds"),
         ({"bandwidth": 0.0}, "bandwidth"),
         ({"bandwidth": "wide"}, "bandwidth"),
-        ({"intercept_share": -0.1}, "level_share"),
+        ({"intercept_share": -0.1}, "intercept_share"),
         ({"intercept_share": 1.0}, "share of the budget"),
         ({"calibration": "paper"}, "calibration"),
         ({"delta": 0}, "delta"),

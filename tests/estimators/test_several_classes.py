@@ -75,7 +75,8 @@ def test_words_files_and_repetition(tmp_path):
 @pytest.mark.parametrize("epsilon", [None, 4.0])
 def test_portions_do_not_matter(epsilon):
     order = np.random.default_rng(0).permutation(150)
-    settings = {"bounds": (0, 8), "classes": (0, 1, 2), "random_state": 0, "algorithm": "ogd-previous"}
+    # With a radius: without one and without privacy `fit` takes it from all rows, which `partial_fit` cannot.
+    settings = {"bounds": (0, 8), "classes": (0, 1, 2), "random_state": 0, "algorithm": "ogd-previous", "radius": 1.0}
     whole = en.AUCClassifier(epsilon, **settings).fit(X[order], Y[order])
     parts = en.AUCClassifier(epsilon, **settings)
     for start in range(0, 150, 40):

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import entrenous as en
-from entrenous.engine.sparse_rows import SPARSE_ALGORITHMS
 from entrenous.planners.planning import plan
+from entrenous.planners.row_needs import algorithms_without_array, takes_rows_without_array
 
 RNG = np.random.default_rng(0)
 N, D = 400, 8
@@ -39,7 +39,7 @@ def same(first, second, tolerance=1e-10):
         assert json.loads(first.certificate_.to_json()) == json.loads(second.certificate_.to_json())
 
 
-RANKING = [name for name in SPARSE_ALGORITHMS if "auc" in next(a for a in en.algorithms() if a.name == name).tasks]
+RANKING = algorithms_without_array("auc")
 
 
 @pytest.mark.parametrize("algorithm", RANKING)
@@ -155,9 +155,11 @@ def test_other_algorithms_name_those_that_take_sparse_tables(record):
     for epsilon in epsilons:
         made = plan(record.name, task=task, n=N, n_features=D, epsilon=epsilon, bounds=(0, 3), ridge=0.1, **targets)
         takes = task != "metric" and all(phase.takes_sparse for phase in made.phases)
-        assert takes == (record.name in SPARSE_ALGORITHMS)
+        assert takes == takes_rows_without_array(record.name, task)
         if not takes:
-            with pytest.raises(en.InputError, match=r"noisy-gd, dpgdsc|a metric reads dense rows"):
+            with pytest.raises(
+                en.InputError, match=r"Use one of moments, noisy-gd|Choose another task, or use X.toarray"
+            ):
                 made.run(SPARSE, Y)
 
 

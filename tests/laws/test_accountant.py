@@ -34,8 +34,8 @@ def recomputed(mechanisms, delta):
 def stated(mechanism):
     """Kind, noise per unit of sensitivity, count and sampling; twelve digits, so that equal prices are asked once."""
     sensitivity = mechanism.l1_sensitivity or mechanism.l2_sensitivity
-    noise = mechanism.sigma if mechanism.is_normal else mechanism.scale
-    return mechanism.is_normal, float(f"{noise / sensitivity:.12g}"), mechanism.count, mechanism.sampling
+    noise = mechanism.noise_size
+    return mechanism.gdp is not None, float(f"{noise / sensitivity:.12g}"), mechanism.count, mechanism.secret_sample
 
 
 @lru_cache
@@ -69,5 +69,5 @@ def test_the_accountant_agrees_with_every_plan(epsilon, delta):
         rounding = GRID if delta == 0.0 else 0.0
         opinion = second_opinion(plan.mechanisms, delta)
         assert opinion == pytest.approx(epsilon, rel=TOLERANCE, abs=rounding), record.name
-        nearness = NEAR_SAMPLED if any(m.is_sampled for m in plan.mechanisms) else NEAR
+        nearness = NEAR_SAMPLED if any(m.secret_sample for m in plan.mechanisms) else NEAR
         assert recomputed(plan.mechanisms, delta) == pytest.approx(epsilon, rel=nearness), record.name

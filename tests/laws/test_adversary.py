@@ -10,8 +10,8 @@ import pytest
 from adversary import OPTIONS, SURROGATES, attack, family, mechanism_of, perturbed, plans, records_seen, releases
 
 import entrenous as en
-from entrenous.engine.phases import Minimise
-from entrenous.parts import surrogates
+from entrenous.engine.phases.minimum import Minimise
+from entrenous.problem.surrogates import spelling
 
 pytestmark = pytest.mark.attack
 
@@ -36,8 +36,11 @@ def check_books(plan):
         assert mechanism.count == releases(phase)
         if mechanism.scope != "all":
             parts.append(range(*phase.records))
-        if mechanism.sampling is not None:
-            assert (mechanism.sampling.population, mechanism.sampling.sample) == (plan.n, records_seen(phase, plan.n))
+        if mechanism.secret_sample is not None:
+            assert (mechanism.secret_sample.population, mechanism.secret_sample.sample) == (
+                plan.n,
+                records_seen(phase, plan.n),
+            )
     seen = [record for part in parts for record in part]
     assert len(set(seen)) == len(seen), "phases that are priced as disjoint must not share a record"
     assert set(seen) <= set(range(plan.n))
@@ -78,8 +81,8 @@ def test_the_adversary_knows_every_option(record):
 
 
 def test_the_adversary_knows_every_surrogate():
-    asked = {surrogates.surrogate_from(text).name for text in SURROGATES if text is not None}
-    assert asked == set(surrogates.SURROGATES)
+    asked = {spelling.surrogate_from(text).name for text in SURROGATES if text is not None}
+    assert asked == set(spelling.SURROGATES)
 
 
 def test_a_phase_that_the_adversary_does_not_know_fails():

@@ -67,6 +67,30 @@ def test_mistakes_name_the_line(tmp_path, text, message):
         en.FeatureBounds.from_file(path)
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("bounds.json", '{"age": [0, 120], "bmi": [10, 70], "age": [0, 12]}'),
+        ("bounds.JSON", '{"clip": 2, "bounds": {"age": [0, 120], "age": [0, 120]}}'),
+        ("bounds.toml", "age = [0, 120]\nage = [0, 12]\n"),
+        ("bounds.toml", "[bounds]\nage = [0, 120]\nbmi = [1, 2]\nage = [\n0,\n12]\n"),
+        ("bounds.csv", "name,min,max\nage,0,120\nage,0,12\n"),
+        ("bounds.csv", "name,min,max\nage,0,120\n age ,0,12\n"),
+    ],
+)
+def test_a_name_that_is_there_twice_is_an_error(tmp_path, name, text):
+    """One of the two ranges is wrong, and nobody would see which was taken."""
+    (tmp_path / name).write_text(text)
+    with pytest.raises(en.InputError, match="age"):
+        en.FeatureBounds.from_file(tmp_path / name)
+
+
+def test_a_header_that_is_there_twice_is_an_error(tmp_path):
+    (tmp_path / "bounds.csv").write_text("name,min,max,max\nage,0,120,12\n")
+    with pytest.raises(en.InputError, match="'max' twice"):
+        en.FeatureBounds.from_file(tmp_path / "bounds.csv")
+
+
 @pytest.mark.parametrize("table", [{"age": (0, 120)}, 3, None, [("age", 0, 120)], "nowhere.csv"])
 def test_other_things_are_no_dictionaries(table):
     with pytest.raises(en.InputError, match="data dictionary"):
@@ -119,3 +143,45 @@ def test_describe_in_a_notebook_escapes_names():
     html = en.FeatureBounds.from_mapping({"<b>&": (0, 1)}).describe()._repr_html_()
     assert "<b>" not in html
     assert "&lt;b&gt;&amp;" in html
+
+
+PAIRS = [
+    [(0, 120), (0, 1e5)],
+    [[0, 120], [0, 1e5]],
+    ((0, 120), (0, 1e5)),
+    [np.array([0, 120]), np.array([0, 1e5])],
+    [(0, 120)],
+    [(0, 120), (0, 1e5), (0, 1)],
+    ([0, 120], [0, 1e5], [0, 1]),
+]
+
+
+@pytest.mark.parametrize("pairs", PAIRS)
+def test_one_pair_per_feature_is_not_taken_for_low_and_high_ends(pairs):
+    X, y = np.random.default_rng(0).uniform(size=(50, len(pairs))), np.arange(50) % 2
+    spellings = r"=\(\[0, 0\], \[120, 1e5\]\).*=\{\"age\": \(0, 120\), ...\}"
+    with pytest.raises(en.InputError, match=f"bounds{spellings}"):
+        en.AUCClassifier(bounds=pairs).fit(X, y)
+    with pytest.raises(en.InputError, match=f"bounds{spellings}"):
+        en.plan(n=50, n_features=len(pairs), epsilon=1.0, bounds=pairs)
+    with pytest.raises(en.InputError, match=f"within{spellings}"):
+        en.PrivateBounds(within=pairs)
+
+
+@pytest.mark.parametrize(
+    "ends",
+    [
+        ([0, 1], [120, 1e5]),
+        (np.array([0, 1]), np.array([120, 1e5])),
+        ([0, 1], np.array([120, 1e5])),
+        np.array([[0, 1], [120, 1e5]]),
+    ],
+)
+def test_low_and_high_ends_of_two_features(ends):
+    for box in (en.plan(n=50, n_features=2, epsilon=1.0, bounds=ends).features, en.PrivateBounds(within=ends).within):
+        assert (box.low, box.high) == ((0.0, 1.0), (120.0, 1e5))
+
+
+@pytest.mark.parametrize("ends", [(0, 100), [0, 100], [[0, 0, 0], [1, 2, 3]], ((0, 0, 0), (1, 2, 3)), ([0], [1])])
+def test_ends_that_are_no_pairs_may_be_written_in_any_way(ends):
+    assert en.plan(n=50, n_features=3, epsilon=1.0, bounds=ends).features.sides()[0].size == 3

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from entrenous.privacy import sensitivity
+from entrenous.privacy.lemmas import descent, gradients, statistics, streams
 
 ROOT = Path(__file__).parents[2]
 PROOFS = (ROOT / "docs" / "proofs.md").read_text(encoding="utf-8")
@@ -14,9 +14,14 @@ LEMMA = re.compile(r"Lemma (\d+)")
 
 
 def public_functions():
-    """Functions defined in the module, by name."""
-    found = inspect.getmembers(sensitivity, inspect.isfunction)
-    return {name: f for name, f in found if f.__module__ == sensitivity.__name__ and not name.startswith("_")}
+    """Functions defined in the families of lemmas, by name."""
+    members = (inspect.getmembers(family, inspect.isfunction) for family in (descent, gradients, statistics, streams))
+    return {
+        name: function
+        for family in members
+        for name, function in family
+        if name.endswith("_sensitivity") and name != "sampled_pair_sensitivity"
+    }
 
 
 def sections(text):

@@ -9,14 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from entrenous.errors import InputError, PrivacyError
-from entrenous.parts.feature_domains import (
-    INTERNAL_DIAMETER,
-    FeatureBall,
-    FeatureBounds,
-    feature_domain_from,
-    missing_bounds,
-)
-from entrenous.parts.parameter_domains import PARAMETER_DOMAINS, FrobeniusPSD, L2Ball, NuclearPSD, WholeSpace
+from entrenous.problem.features.ball import FeatureBall
+from entrenous.problem.features.box import FeatureBounds
+from entrenous.problem.features.declared import feature_domain_from, missing_bounds
+from entrenous.problem.features.domain import INTERNAL_DIAMETER
+from entrenous.problem.parameter_domains import PARAMETER_DOMAINS, FrobeniusPSD, L2Ball, NuclearPSD, WholeSpace
 
 PARAMETER_CASES = [
     *(kind() if kind is WholeSpace else kind(1.0) for kind in PARAMETER_DOMAINS.values()),

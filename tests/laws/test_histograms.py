@@ -2,13 +2,16 @@
 
 import numpy as np
 import pytest
+from oracles import stated_mechanism
 
-from entrenous.engine.bounds_release import BoundsRelease, clipping_radius
-from entrenous.engine.histogram_fit import Histograms, count_rows, read_histograms
-from entrenous.parts.feature_domains import FeatureBounds
-from entrenous.privacy.mechanisms import Mechanism
+from entrenous.engine.phases.find_bounds import FindBounds, clipping_radius
+from entrenous.engine.phases.histogram_fit import Histograms, read_histograms
+from entrenous.engine.rows.dense import DenseRows
+from entrenous.engine.rows.registry import rows_of
+from entrenous.engine.rows.rows import Rows, count_rows
+from entrenous.privacy.lemmas.statistics import feature_histograms_sensitivity
 from entrenous.privacy.noise import SeededNoise
-from entrenous.privacy.sensitivity import feature_histograms_sensitivity
+from entrenous.problem.features.box import FeatureBounds
 
 
 def largest_change(d, bins, norm, rng):
@@ -28,7 +31,7 @@ def largest_change(d, bins, norm, rng):
 @pytest.mark.parametrize("norm", [1, 2])
 @pytest.mark.parametrize(("d", "bins"), [(1, 2), (3, 32), (8, 5)])
 def test_lemma_11_is_attained_and_never_exceeded(d, bins, norm):
-    bound = feature_histograms_sensitivity(d, norm=norm)
+    bound = feature_histograms_sensitivity(d).l1 if norm == 1 else feature_histograms_sensitivity(d).value
     worst = largest_change(d, bins, norm, np.random.default_rng(d))
     assert worst == pytest.approx(bound, rel=1e-12)
 
@@ -36,7 +39,8 @@ def test_lemma_11_is_attained_and_never_exceeded(d, bins, norm):
 @pytest.mark.parametrize("norm", [1, 2])
 def test_lemma_11_is_caught_when_halved(norm):
     worst = largest_change(4, 16, norm, np.random.default_rng(0))
-    assert worst > feature_histograms_sensitivity(4, norm=norm) / 2.0 * 1.9
+    bound = feature_histograms_sensitivity(4)
+    assert worst > (bound.l1 if norm == 1 else bound.value) / 2.0 * 1.9
 
 
 def test_every_row_is_counted_once_per_feature_wherever_it_lies():
@@ -47,31 +51,29 @@ def test_every_row_is_counted_once_per_feature_wherever_it_lies():
 
 def released_by(X, within, seed, sigma=30.0):
     d = X.shape[1]
-    mechanism = Mechanism("gaussian", feature_histograms_sensitivity(d, norm=2), "Lemma 11", sigma=sigma, count=2)
-    return BoundsRelease(0.1, mechanism).find(X, within, SeededNoise(np.random.default_rng(seed)))
+    mechanism = stated_mechanism("gaussian", feature_histograms_sensitivity(d).value, "Lemma 11", sigma=sigma, count=2)
+    return FindBounds(within, 0.1, mechanism).find(rows_of(X), SeededNoise(np.random.default_rng(seed)))
 
 
 def test_bounds_are_a_function_of_the_noisy_counts_alone(monkeypatch):
     """The same counts from other rows give the same bounds; so nothing else of the rows is in them."""
-    from entrenous.engine import bounds_release
-
     rng = np.random.default_rng(3)
     within = FeatureBounds((-100.0,) * 3, (100.0,) * 3)
     seen = []
 
     def recorded(rows, *arguments):
-        seen.append(count_rows(rows, *arguments))
+        seen.append(Rows.histograms(rows, *arguments))
         return seen[-1]
 
-    monkeypatch.setattr(bounds_release, "count_rows", recorded)
+    monkeypatch.setattr(DenseRows, "histograms", recorded)
     found = released_by(rng.normal(5, 2, (500, 3)), within, 1)
     again = iter(list(seen))
-    monkeypatch.setattr(bounds_release, "count_rows", lambda *arguments: next(again))
+    monkeypatch.setattr(DenseRows, "histograms", lambda *arguments: next(again))
     assert released_by(np.full((500, 3), np.pi), within, 1) == found
 
 
 def test_the_noise_of_every_count_is_the_mechanisms(monkeypatch):
-    from entrenous.engine import bounds_release
+    from entrenous.engine.phases import find_bounds as bounds_release
 
     heard = []
 

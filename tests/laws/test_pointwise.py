@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 from oracles import random_rows
 
-from entrenous.parts.pointwise import POINT_SCORES, Residual, SignedScore, score_of
-from entrenous.parts.scores import SCORES
-from entrenous.parts.surrogates import QNormLoss, Square
+from entrenous.problem.point_scores import Residual, SignedScore
+from entrenous.problem.surrogates.convex import QNormLoss, Square
 
-SCORE_KINDS = [kind() for kind in POINT_SCORES.values()]
+SCORE_KINDS = [SignedScore(), Residual()]
 
 
 def labels_for(rng, score, n):
@@ -64,10 +63,3 @@ def test_classification_turns_with_the_label():
     score = 0.3 * 0.5 - 0.2 + 0.1
     assert SignedScore().margin(w, x, np.array([1]))[0] == pytest.approx(score)
     assert SignedScore().margin(w, x, np.array([0]))[0] == pytest.approx(-score)
-
-
-def test_scores_by_task():
-    for task in (*SCORES, *POINT_SCORES):
-        assert score_of(task).task == task
-    with pytest.raises(KeyError):
-        score_of("nothing")

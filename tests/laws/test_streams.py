@@ -8,21 +8,22 @@ import pytest
 from oracles import random_labels, random_parameter, random_rows
 
 import entrenous as en
-from entrenous.engine.streaming_kernel import run_stream
+from entrenous.engine.streams.stream_kernel import run_stream
 from entrenous.errors import AssumptionError
-from entrenous.parts.buffers import ClassReservoirs, Reservoir, Window
-from entrenous.parts.indices import uniform, with_replacement
-from entrenous.parts.pairing import Pairing, random_pairs, with_previous
-from entrenous.parts.parameter_domains import FrobeniusPSD, L2Ball, NuclearPSD
-from entrenous.parts.problem import Problem
-from entrenous.parts.scores import ErrorDifference, LinearDifference, Mahalanobis
-from entrenous.parts.streams import Stream
-from entrenous.parts.surrogates import Hinge, Logistic, QNormLoss, SmoothedHinge, Square
-from entrenous.privacy import worst_record
-from entrenous.privacy.realised_path import Contraction, contracting_exposure, nonsmooth_exposure, smooth_exposure
-from entrenous.privacy.sensitivity import smooth_stream_sensitivity
-from entrenous.privacy.stream_bounds import stream_sensitivity
-from entrenous.privacy.window_path import nonsmooth_window_exposure, second_is_worst, smooth_window_exposure
+from entrenous.privacy.lemmas.contraction import Contraction
+from entrenous.privacy.lemmas.followed import largest_followed
+from entrenous.privacy.lemmas.realised_path import contracting_exposure, nonsmooth_exposure, smooth_exposure
+from entrenous.privacy.lemmas.stream_bounds import stream_sensitivity
+from entrenous.privacy.lemmas.streams import smooth_stream_sensitivity
+from entrenous.privacy.lemmas.window_path import nonsmooth_window_exposure, second_is_worst, smooth_window_exposure
+from entrenous.problem.pair_scores import ErrorDifference, LinearDifference, Mahalanobis
+from entrenous.problem.parameter_domains import FrobeniusPSD, L2Ball, NuclearPSD
+from entrenous.problem.problem import Problem
+from entrenous.problem.streams.buffers import ClassReservoirs, Reservoir, Window
+from entrenous.problem.streams.indices import uniform, with_replacement
+from entrenous.problem.streams.pairing import Pairing, random_pairs, with_previous
+from entrenous.problem.streams.stream import Stream
+from entrenous.problem.surrogates.convex import Hinge, Logistic, QNormLoss, SmoothedHinge, Square
 
 PROBLEMS = [
     Problem(LinearDifference(), Logistic(), L2Ball(1.0), 3),
@@ -239,8 +240,7 @@ def followed(records, pairing, n, eta, weights, drift, jump):
     places = np.zeros(n, np.uint32)
     places[records] = np.arange(1, len(records) + 1)
     single = bool((pairing.high - pairing.low == 1).all())
-    _, _, follow = worst_record._walks(single)
-    return follow(*pairing.unsigned(), places, len(records), eta, weights[1:], drift, jump)
+    return largest_followed(pairing.unsigned(), places, len(records), (eta, weights[1:], drift, jump), single)
 
 
 @pytest.mark.parametrize("buffer", [1, 3, "pairs"])

@@ -7,17 +7,10 @@ import pytest
 from oracles import ALL_SURROGATES, NAMED_SURROGATES, name_of
 
 from entrenous.errors import InputError
-from entrenous.parts.surrogates import (
-    SURROGATES,
-    Hinge,
-    Interval,
-    QNormHinge,
-    Reparametrised,
-    Sigmoid,
-    SmoothedHinge,
-    Welsch,
-    surrogate_from,
-)
+from entrenous.problem.surrogates.base import Interval, Reparametrised
+from entrenous.problem.surrogates.bounded import Sigmoid, Welsch
+from entrenous.problem.surrogates.convex import Hinge, QNormHinge, SmoothedHinge
+from entrenous.problem.surrogates.spelling import SURROGATES, surrogate_from
 
 over_surrogates = pytest.mark.parametrize("surrogate", ALL_SURROGATES, ids=name_of)
 INTERVALS = [(-2.0, 2.0), (-5.0, 0.3), (0.2, 0.9), (1.2, 3.0), (-1.0, 1.0), (-0.4, 0.4), (-3.0, -2.0), (0.0, 8.0)]

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import entrenous as en
-from entrenous.parts.indices import permutation, uniform, with_replacement
 from entrenous.privacy.noise import noise_from
+from entrenous.problem.streams.indices import permutation, uniform, with_replacement
 
 N, D, SEED = 40, 3, 11
 RADIUS = 2.0

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import entrenous as en
-from entrenous.engine.streaming import public_points
+from entrenous.engine.phases.streaming import public_points
 
 ASK = {"n": 300, "n_features": 4, "epsilon": 1.0, "delta": 1e-5}
 BALL = en.FeatureBall(2.0)

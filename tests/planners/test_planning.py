@@ -55,7 +55,10 @@ def test_dpgdc2_steps_and_step_size_are_the_papers():
     log_term = math.log(1e6)
     steps = math.floor(min(50, 50**2 / (5 * log_term)))
     assert plan.steps == steps
-    assert plan.phases[0].step_size == pytest.approx(1 / (plan.problem.lipschitz * math.sqrt(steps)))
+    # The paper's ||C|| is the diameter of the ball of radius 1; Algorithm 2 takes no step beyond 2/L.
+    assert plan.phases[0].step_size == pytest.approx(2 / (plan.problem.lipschitz * math.sqrt(steps)))
+    wide = en.plan("dpgdc2", **ASK | {"n": 50, "radius": 50.0}, calibration="paper")
+    assert wide.phases[0].step_size == pytest.approx(2 / wide.problem.ordered_smoothness)
 
 
 @pytest.mark.parametrize(
@@ -182,7 +185,7 @@ def test_a_users_own_planner_takes_the_same_way():
     from entrenous.planners.ours import noisy_gd
 
     def three_steps(problem, budget, n, *, note="none"):
-        return replace(noisy_gd(problem, budget, n, max_iter=3), algorithm="three-steps", public={"note": note})
+        return replace(noisy_gd(problem, budget, n, max_iter=3), algorithm="three-steps", remarks={"note": note})
 
     plan = en.plan(three_steps, **ASK, options={"note": "mine"})
     assert (plan.algorithm, plan.steps, plan.public["note"]) == ("three-steps", 3, "mine")
@@ -190,15 +193,15 @@ def test_a_users_own_planner_takes_the_same_way():
         en.plan(three_steps, **ASK, options={"remark": "mine"})
 
 
-def test_under_noised_plans_of_users_are_stopped_by_the_accountant():
+def test_under_noised_plans_of_users_are_stopped():
     from entrenous.planners.ours import noisy_gd
 
     def cheat(problem, budget, n):
         honest = noisy_gd(problem, budget, n)
         less = replace(honest.mechanisms[0], sigma=0.99 * honest.mechanisms[0].sigma)
-        return replace(honest, mechanisms=(less,))
+        return replace(honest, phases=(replace(honest.phases[0], gradient_noise=less),))
 
-    with pytest.raises(en.PrivacyError, match="accountant"):
+    with pytest.raises(en.PrivacyError, match="must stay within epsilon = 1"):
         en.plan(cheat, **ASK)
 
 
@@ -208,3 +211,28 @@ def test_the_table_of_algorithms_prints():
         assert record.name in text
         assert record.citation in text
         assert record.planner.__doc__
+
+
+TAKES_A_SEED = [record.name for record in en.algorithms() if "index_seed" in record.options]
+
+
+@pytest.mark.parametrize("name", TAKES_A_SEED)
+def test_a_user_chooses_the_order_of_the_records(name):
+    # Without privacy dpegd deals out no records; oam has no privacy.
+    epsilon = 1.0 if name == "dpegd" else None
+    ask = {"n": 40, "n_features": 2, "epsilon": epsilon, "bounds": (-1, 1), "ridge": 0.5, "index_seed": 5}
+    for seed in (0, np.int64(3), 2**63 - 1):
+        assert en.plan(name, **ask, options={"index_seed": seed}).index_seed == int(seed)
+    assert en.plan(name, **ask).index_seed == 5
+    for wrong in (-1, 2**63, 1.0, "1", True):
+        with pytest.raises(en.InputError, match="index_seed must be an int from 0") as caught:
+            en.plan(name, **ask, options={"index_seed": wrong})
+        assert repr(wrong) in caught.value.got
+        with pytest.raises(en.InputError, match="index_seed must be an int from 0"):
+            en.plan(name, **ask | {"index_seed": wrong})
+
+
+def test_algorithms_without_an_order_take_no_index_seed():
+    assert len(TAKES_A_SEED) > 5
+    with pytest.raises(en.InputError, match="options must be among"):
+        en.plan("moments", n=40, n_features=2, epsilon=1.0, bounds=(0, 1), options={"index_seed": 1})

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import entrenous as en
-from entrenous.parts.surrogates import Hinge
 from entrenous.planners.wang2024 import PAIRWISE, POINTWISE, printed_variance
 from entrenous.privacy.budget import Budget
+from entrenous.problem.surrogates.convex import Hinge
 
 ASK = {"n": 10_000, "n_features": 5, "epsilon": 1.0, "delta": 1e-6}
 
@@ -146,5 +146,5 @@ def test_tasks_and_surrogates_must_fit():
     class Own(Hinge):
         name = "own"
 
-    with pytest.raises(en.InputError, match="compiled loop"):
+    with pytest.raises(en.PrivacyError, match="library's own or registered"):
         en.plan("dpsgd-pairwise", **ASK, surrogate=Own())

@@ -6,15 +6,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from oracles import all_pairs
+from oracles import all_pairs, stated_mechanism
 
 import entrenous as en
-from entrenous.parts.indices import permutation
+from entrenous.engine.rows.registry import rows_of
 from entrenous.planners.xue2021 import epochs
 from entrenous.privacy.accounting import second_opinion, total_epsilon
+from entrenous.privacy.budget import NO_PRIVACY
 from entrenous.privacy.gaussian_dp import mu_for
-from entrenous.privacy.mechanisms import Mechanism
 from entrenous.privacy.noise import noise_from
+from entrenous.problem.streams.indices import permutation
 
 BALL = en.FeatureBall(radius=1.0)
 ASK = {"n": 300, "n_features": 4, "epsilon": 1.0, "delta": 1e-6}
@@ -40,7 +41,8 @@ def seeded(plan, X, y, seed=7):
 
 
 def without_noise(plan):
-    return replace(plan, phases=tuple(replace(phase, output_noise=None) for phase in plan.phases))
+    silent = tuple(replace(phase, output_noise=None) for phase in plan.phases)
+    return replace(plan, phases=silent, budget=NO_PRIVACY)
 
 
 # --- the boxes --------------------------------------------------------------------------------------------------------
@@ -82,7 +84,11 @@ def test_dpegd_is_algorithm_3(n, delta, calibration):
     order, noise = permutation(11, n), noise_from(7)
     affordable = 2.0 / 3 if delta == 0.0 else 2.0 / math.sqrt(3 * math.log(1 / delta))
     G = plan.problem.lipschitz
-    eta = (1.0 / G) * min(4.0 / math.sqrt(n), affordable)
+    # The paper's ||C|| is the diameter of the ball of radius 1.
+    eta = (2.0 / G) * min(4.0 / math.sqrt(n), affordable)
+    if calibration == "tight":
+        smoothness = [plan.problem.full_smoothness(stop - start) for start, stop in epochs(n)]
+        eta = min(eta, *(4.0**i * 2.0 / each for i, each in enumerate(smoothness, start=1)))
     k = math.floor(math.log2(n))
     w, used = np.zeros(3), 0
     for i in range(1, k + 1):
@@ -133,9 +139,9 @@ def test_dpgdc_printed_noise_is_the_papers():
 
 def test_dpegd_printed_noise_and_step_sizes_are_the_papers():
     plan = en.plan("dpegd", **ASK, calibration="paper")
-    eta = 1 / G_LABEL_DIFFERENCE * min(4 / math.sqrt(300), 1 / math.sqrt(4 * math.log(1e6)))
+    eta = 2 / G_LABEL_DIFFERENCE * min(4 / math.sqrt(300), 1 / math.sqrt(4 * math.log(1e6)))
     pure = en.plan("dpegd", **ASK | {"delta": 0}, calibration="paper")
-    eta_pure = 1 / G_LABEL_DIFFERENCE * min(4 / math.sqrt(300), 1 / 4)
+    eta_pure = 2 / G_LABEL_DIFFERENCE * min(4 / math.sqrt(300), 1 / 4)
     for i, (phase, other) in enumerate(zip(plan.phases, pure.phases, strict=True), start=1):
         assert phase.step_size == pytest.approx(eta / 4**i)
         assert other.step_size == pytest.approx(eta_pure / 4**i)
@@ -192,7 +198,7 @@ def test_the_classical_gaussian_overpays_far_beyond_its_proof_and_then_underpays
 
     def real(epsilon):
         sigma = math.sqrt(2 * math.log(1.25 / delta)) / epsilon
-        return total_epsilon((Mechanism("gaussian", 1.0, "Lemma 3", sigma=sigma),), delta)
+        return total_epsilon((stated_mechanism("gaussian", 1.0, "Lemma 3", sigma=sigma),), delta)
 
     assert real(1.0) < 0.9
     assert real(0.96 * crossing) < 0.96 * crossing
@@ -227,7 +233,9 @@ def released(phase, plan, data, w):
     """One noiseless phase of the plan on its share of the records."""
     chosen = slice(None) if phase.share is None else permutation(plan.index_seed, plan.n)[slice(*phase.share)]
     X, y = data
-    return replace(phase, output_noise=None).run(plan.problem, X[chosen], y[chosen], w, None, lambda a, b: None).w
+    return (
+        replace(phase, output_noise=None).run(plan.problem, rows_of(X[chosen]), y[chosen], w, None, lambda a, b: None).w
+    )
 
 
 @pytest.mark.parametrize("n", [2, 3, 5, 30])
@@ -238,7 +246,11 @@ def test_adjacent_records_never_move_dpgdc_farther_than_its_plan_says(n, surroga
     rng = np.random.default_rng(1)
     ratios = []
     for neighbours in [worst_neighbours(n, 0), *(random_neighbours(n, 1, rng) for _ in range(10))]:
-        one, two = (without_noise(plan).run(*data).w for data in neighbours)
+        phase = replace(plan.phases[0], output_noise=None)
+        one, two = (
+            phase.run(plan.problem, rows_of(X), y, plan.problem.start(), None, lambda done, total: None).w
+            for X, y in neighbours
+        )
         ratios.append(np.linalg.norm(one - two) / plan.mechanisms[0].l2_sensitivity)
     assert max(ratios) <= 1.0 + 1e-9
     if surrogate != "square":
@@ -300,7 +312,7 @@ def test_the_accountant_agrees_for_any_n(name, n, epsilon, delta):
     # A pure loss is rounded up to the accountant's grid of 1e-3.
     assert second_opinion(plan.mechanisms, delta) == pytest.approx(epsilon, rel=1e-6, abs=1e-3 if delta == 0.0 else 0.0)
     verified = plan.certificate().verify()
-    assert verified.on_trust == ()
+    assert all("seeded" in said for said in verified.reservations)
     assert verified.epsilon <= epsilon * (1 + 1e-9)
 
 
@@ -323,7 +335,10 @@ def test_noise_of_all_epochs_is_in_the_figure():
 def test_long_steps_are_refused_with_the_largest_allowed_one():
     ask = {"n": 4, "n_features": 2, "epsilon": 50.0, "radius": 1000.0}
     with pytest.raises(en.AssumptionError, match=r"eta <= 16, got eta = 1000") as caught:
-        en.plan("dpegd", **ask)
+        en.plan("dpegd", **ask, options={"step_size": 1000.0})
+    assert en.plan("dpegd", **ask).phases[0].step_size == pytest.approx(16 / 4)
+    with pytest.raises(en.AssumptionError, match="eta <= "):
+        en.plan("dpegd", **ask, calibration="paper")
     allowed = float(caught.value.way_out.split(":")[1].split("}")[0])
     plan = en.plan("dpegd", **ask, options={"step_size": allowed})
     assert plan.phases[0].step_size == pytest.approx(allowed / 4)

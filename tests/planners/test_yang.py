@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 import entrenous as en
-from entrenous.parts.indices import permutation
-from entrenous.privacy.stream_bounds import stream_sensitivity
+from entrenous.engine.rows.registry import rows_of
+from entrenous.planners.streams import largest_step
+from entrenous.privacy.lemmas.stream_bounds import stream_sensitivity
+from entrenous.problem.streams.indices import permutation
 
 ASK = {"n": 400, "n_features": 5, "epsilon": 1.0, "delta": 1e-5}
 
@@ -129,6 +131,8 @@ def test_steps_and_settings_are_checked():
         en.plan("dp-localized-sgd", **ASK, surrogate="hinge")
     with pytest.raises(en.AssumptionError, match="2/L"):
         en.plan("dp-localized-sgd", **ASK, radius=50.0, surrogate="smoothed-hinge(width=0.001)")
+    free = en.plan("dp-localized-sgd", **ASK | {"epsilon": None}, radius=50.0, surrogate="smoothed-hinge(width=0.001)")
+    assert free.phases[0].stream.step_size == largest_step(free.problem), "cut where no lemma is needed"
     with pytest.raises(en.InputError, match="ridge"):
         en.plan("sgd-previous", **ASK, ridge=10.0, surrogate="hinge", options={"step_size": 1.0})
 
@@ -151,7 +155,7 @@ def test_streams_rank_diabetics():
 @pytest.mark.parametrize("name", ["localized-nonsmooth", "dp-localized-nonsmooth"])
 def test_regularised_phases_step_by_step(name):
     """Each phase descends on the hinge of random pairs plus a ridge around where the last one ended."""
-    from entrenous.parts.indices import with_replacement
+    from entrenous.problem.streams.indices import with_replacement
 
     n, d = 40, 3
     rng = np.random.default_rng(0)
@@ -203,6 +207,7 @@ def test_phases_anchored_or_not_keep_their_sensitivity():
         U2[0], z2[0] = (1.0, 0.0), 1.0
         silent = replace(phase, output_noise=None)
         start = rng.normal(size=2)
-        first, second = (silent.run(plan.problem, *data, start, None, lambda *_: None).w for data in ((U, z), (U2, z2)))
+        tables = ((rows_of(U), z), (rows_of(U2), z2))
+        first, second = (silent.run(plan.problem, *data, start, None, lambda *_: None).w for data in tables)
         worst = max(worst, np.linalg.norm(first - second) / mechanism.l2_sensitivity)
     assert 0.5 < worst <= 1.0 + 1e-9

@@ -6,6 +6,7 @@ from dataclasses import replace
 import dp_accounting
 import pytest
 from dp_accounting.pld import PLDAccountant
+from oracles import stated_mechanism
 from scipy.optimize import brentq
 
 import entrenous
@@ -13,29 +14,34 @@ from entrenous.errors import PrivacyError
 from entrenous.privacy.accounting import TOLERANCE, accountant_version, confirm, second_opinion, total_epsilon
 from entrenous.privacy.budget import Budget
 from entrenous.privacy.gaussian_dp import delta_of, epsilon_of, mu_for
-from entrenous.privacy.mechanisms import Mechanism, calibrated
+from entrenous.privacy.lemmas.bound import Bound
+from entrenous.privacy.mechanisms.calibration import calibrated
 
 GRID = 1e-3
 """What a privacy loss distribution may add when it rounds a loss up to its grid."""
 
 
 def gaussian(multiplier, count=1, scope="all", sensitivity=0.01):
-    return Mechanism("gaussian", sensitivity, "Lemma 2", sigma=multiplier * sensitivity, count=count, scope=scope)
+    return stated_mechanism(
+        "gaussian", sensitivity, "Lemma 2", sigma=multiplier * sensitivity, count=count, scope=scope
+    )
 
 
 def l2_laplace(epsilon, count=1, scope="all", sensitivity=0.01):
-    return Mechanism("l2-laplace", sensitivity, "Lemma 3", scale=sensitivity / epsilon, count=count, scope=scope)
+    return stated_mechanism("l2-laplace", sensitivity, "Lemma 3", scale=sensitivity / epsilon, count=count, scope=scope)
 
 
 def laplace(epsilon, count=1, scope="all"):
-    return Mechanism("laplace", 0.01, "Lemma 3", scale=0.03 / epsilon, l1_sensitivity=0.03, count=count, scope=scope)
+    return stated_mechanism(
+        "laplace", 0.01, "Lemma 3", scale=0.03 / epsilon, l1_sensitivity=0.03, count=count, scope=scope
+    )
 
 
 @pytest.mark.parametrize("count", [1, 7, 1000])
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
 def test_gaussians_agree_with_dp_accounting(epsilon, count):
     mechanisms = [gaussian(math.sqrt(count) / mu_for(epsilon, 1e-5), count)]
-    assert total_epsilon(mechanisms, 1e-5) == epsilon_of(math.sqrt(mechanisms[0].mu_squared), 1e-5)
+    assert total_epsilon(mechanisms, 1e-5) == epsilon_of(math.sqrt(mechanisms[0].gdp), 1e-5)
     assert total_epsilon(mechanisms, 1e-5) == pytest.approx(epsilon, rel=1e-9)
     assert second_opinion(mechanisms, 1e-5) == pytest.approx(epsilon, rel=TOLERANCE)
 
@@ -159,16 +165,16 @@ def test_replace_one_in_dp_accounting_doubles_the_sensitivity():
 @pytest.mark.parametrize("budget", [Budget(0.1, 1e-6), Budget(1.0, 1e-5), Budget(8.0, 1e-9), Budget(1.0, 0.0)])
 @pytest.mark.parametrize("count", [1, 30])
 def test_confirm_takes_what_is_calibrated_and_refuses_one_per_cent_less_noise(budget, count):
-    mechanism = calibrated(budget, 0.02, "Lemma 2", count=count)
+    mechanism = calibrated(budget, Bound(0.02, "Lemma 2"), count=count)
     confirm(budget.epsilon, [mechanism], budget.delta)
     noise = "scale" if budget.is_pure else "sigma"
     fields = {**mechanism.to_dict(), noise: 0.99 * getattr(mechanism, noise)}
     with pytest.raises(PrivacyError, match="accountant must confirm"):
-        confirm(budget.epsilon, [Mechanism(**fields)], budget.delta)
+        confirm(budget.epsilon, [stated_mechanism(**fields)], budget.delta)
 
 
 def test_confirm_refuses_a_second_release():
-    mechanism = calibrated(Budget(1.0, 1e-5), 0.02, "Lemma 2")
+    mechanism = calibrated(Budget(1.0, 1e-5), Bound(0.02, "Lemma 2"))
     with pytest.raises(PrivacyError, match="accountant must confirm"):
         confirm(1.0, [mechanism, mechanism], 1e-5)
 
@@ -183,7 +189,7 @@ def test_the_version_is_that_of_dp_accounting():
 @pytest.mark.parametrize("delta", [0.25, 1e-4, 1e-12])
 def test_a_tiny_epsilon_is_priced_in_little_memory(epsilon, delta):
     """A grid that follows epsilon would have billions of points where the noise is set by delta."""
-    mechanism = calibrated(Budget(epsilon, delta), 1.0, "Lemma 2")
+    mechanism = calibrated(Budget(epsilon, delta), Bound(1.0, "Lemma 2"))
     confirm(epsilon, [mechanism], delta)
     # The whole promise off by a part in a hundred of mu is still noticed.
     with pytest.raises(PrivacyError):

@@ -8,14 +8,14 @@ import pytest
 
 import entrenous
 from entrenous.errors import PrivacyWarning
-from entrenous.parts.parameter_domains import FrobeniusPSD, L2Ball
-from entrenous.parts.problem import Problem
-from entrenous.parts.scores import LinearDifference, Mahalanobis
-from entrenous.parts.surrogates import Hinge, Logistic
 from entrenous.planners.xue2021 import dpgdc2
 from entrenous.privacy.budget import Budget
 from entrenous.privacy.gaussian_dp import delta_of, epsilon_of, log_delta, mu_for
-from entrenous.privacy.sensitivity import all_pairs_gradient_sensitivity
+from entrenous.privacy.lemmas.gradients import all_pairs_gradient_sensitivity
+from entrenous.problem.pair_scores import LinearDifference, Mahalanobis
+from entrenous.problem.parameter_domains import FrobeniusPSD, L2Ball
+from entrenous.problem.problem import Problem
+from entrenous.problem.surrogates.convex import Hinge, Logistic
 
 EPSILONS = [0.01, 0.1, 0.5, 1.0, 2.0, 8.0, 40.0, 300.0]
 DELTAS = [1e-300, 1e-30, 1e-15, 1e-9, 1e-6, 1e-3, 0.1, 0.5]
@@ -135,7 +135,7 @@ FIGURES = [
 @pytest.mark.parametrize("steps", [1, 50, 1000])
 @pytest.mark.parametrize(("problem", "multiple", "sigma", "claimed", "true"), FIGURES)
 def test_what_printed_noise_really_gives(problem, multiple, sigma, claimed, true, steps):
-    sensitivity = all_pairs_gradient_sensitivity(problem, N)
+    sensitivity = all_pairs_gradient_sensitivity(problem, N).value
     assert sensitivity == pytest.approx(multiple * problem.lipschitz / N, rel=1e-12)
     mu = math.sqrt(steps) * sensitivity / sigma(problem.lipschitz, steps, claimed, 1e-5)
     assert epsilon_of(mu, 1e-5) == pytest.approx(true, abs=5.1e-4)

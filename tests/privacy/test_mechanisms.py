@@ -9,12 +9,14 @@ import math
 
 import numpy as np
 import pytest
+from oracles import stated_mechanism
 from scipy import stats
 
 from entrenous.errors import PrivacyError
 from entrenous.privacy.budget import Budget
 from entrenous.privacy.gaussian_dp import epsilon_of
-from entrenous.privacy.mechanisms import Mechanism, calibrated
+from entrenous.privacy.lemmas.bound import Bound
+from entrenous.privacy.mechanisms.calibration import calibrated
 from entrenous.privacy.noise import SecureNoise, noise_from
 
 ALARM = 1e-11
@@ -73,15 +75,15 @@ def plausible_l2_laplace(samples, scale) -> bool:
 
 
 def gaussian(sigma):
-    return Mechanism("gaussian", 0.1, "Lemma 2", sigma=sigma)
+    return stated_mechanism("gaussian", 0.1, "Lemma 2", sigma=sigma)
 
 
 def laplace(scale):
-    return Mechanism("laplace", 0.1, "Lemma 3", scale=scale, l1_sensitivity=0.2)
+    return stated_mechanism("laplace", 0.1, "Lemma 3", scale=scale, l1_sensitivity=0.2)
 
 
 def l2_laplace(scale):
-    return Mechanism("l2-laplace", 0.1, "Lemma 3", scale=scale)
+    return stated_mechanism("l2-laplace", 0.1, "Lemma 3", scale=scale)
 
 
 def draws(mechanism, source, rows, dimension):
@@ -168,48 +170,48 @@ def test_secure_tails_beyond_four_deviations():
 @pytest.mark.parametrize("dimension", [1, 2, 7])
 def test_the_l2_mechanism_is_purely_private(dimension):
     """``|log p(z - a) - log p(z - b)| <= ||a - b|| / scale``, for every z, and some z reaches it."""
-    mechanism = Mechanism("l2-laplace", 0.4, "Lemma 3", scale=0.25)
-    assert mechanism.pure_epsilon == pytest.approx(1.6)
+    mechanism = stated_mechanism("l2-laplace", 0.4, "Lemma 3", scale=0.25)
+    assert mechanism.pure == pytest.approx(1.6)
     rng = np.random.default_rng(2)
     shift = rng.normal(size=dimension)
     shift *= mechanism.l2_sensitivity / np.linalg.norm(shift)
     z = rng.normal(size=(2000, dimension)) * rng.gamma(2.0, size=(2000, 1))
     z[0] = -3.0 * shift
     ratio = np.abs(np.linalg.norm(z, axis=1) - np.linalg.norm(z - shift, axis=1)) / mechanism.scale
-    assert ratio.max() <= mechanism.pure_epsilon * (1.0 + 1e-12)
-    assert ratio[0] == pytest.approx(mechanism.pure_epsilon, rel=1e-12)
+    assert ratio.max() <= mechanism.pure * (1.0 + 1e-12)
+    assert ratio[0] == pytest.approx(mechanism.pure, rel=1e-12)
 
 
 @pytest.mark.parametrize("make", ["laplace", "l2-laplace"])
 def test_the_worst_event_has_the_priced_ratio(make):
     """One coordinate, neighbours a sensitivity apart, the event beyond the farther one: the ratio is e^eps."""
     l1 = 0.4 if make == "laplace" else None
-    mechanism = Mechanism(make, 0.4, "Lemma 3", scale=0.5, l1_sensitivity=l1)
-    assert mechanism.pure_epsilon == pytest.approx(0.8)
+    mechanism = stated_mechanism(make, 0.4, "Lemma 3", scale=0.5, l1_sensitivity=l1)
+    assert mechanism.pure == pytest.approx(0.8)
     samples = draws(mechanism, "secure", 20, 10_000) if make == "laplace" else draws(mechanism, "secure", 100_000, 1)
     flat = samples.ravel()
     far, near = int(np.sum(flat > 0.4)), int(np.sum(flat > 0.0))
     # Given that it is above 0, it is above the sensitivity with probability e^-eps.
-    assert within(far, stats.binom(near, math.exp(-mechanism.pure_epsilon)))
-    assert not within(far, stats.binom(near, math.exp(-mechanism.pure_epsilon * 1.1)))
-    assert not within(far, stats.binom(near, math.exp(-mechanism.pure_epsilon / 1.1)))
+    assert within(far, stats.binom(near, math.exp(-mechanism.pure)))
+    assert not within(far, stats.binom(near, math.exp(-mechanism.pure * 1.1)))
+    assert not within(far, stats.binom(near, math.exp(-mechanism.pure / 1.1)))
 
 
 @pytest.mark.parametrize("count", [1, 3, 500])
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.1, 1e-6), (1.0, 1e-5), (5.0, 1e-9)])
 def test_gaussian_calibration_spends_the_budget(epsilon, delta, count):
-    mechanism = calibrated(Budget(epsilon, delta), 0.02, "Lemma 2", count=count)
+    mechanism = calibrated(Budget(epsilon, delta), Bound(0.02, "Lemma 2"), count=count)
     assert (mechanism.kind, mechanism.count, mechanism.lemma) == ("gaussian", count, "Lemma 2")
-    spent = epsilon_of(math.sqrt(mechanism.mu_squared), delta)
+    spent = epsilon_of(math.sqrt(mechanism.gdp), delta)
     assert spent == pytest.approx(epsilon, rel=1e-9)
     assert mechanism.noise_multiplier == pytest.approx(mechanism.sigma / 0.02)
 
 
 @pytest.mark.parametrize("count", [1, 4])
 def test_pure_calibration_spends_the_budget(count):
-    mechanism = calibrated(Budget(0.5, 0.0), 0.02, "Lemma 3", count=count)
+    mechanism = calibrated(Budget(0.5, 0.0), Bound(0.02, "Lemma 3"), count=count)
     assert mechanism.kind == "l2-laplace"
-    assert mechanism.pure_epsilon == pytest.approx(0.5, rel=1e-14)
+    assert mechanism.pure == pytest.approx(0.5, rel=1e-14)
     assert mechanism.scale == pytest.approx(count * 0.04)
 
 
@@ -261,6 +263,6 @@ GOOD = {"kind": "gaussian", "l2_sensitivity": 0.1, "lemma": "Lemma 2", "sigma": 
     ],
 )
 def test_mechanisms_without_a_stated_price_are_refused(change):
-    Mechanism(**GOOD)
-    with pytest.raises(PrivacyError, match="needs a known kind"):
-        Mechanism(**{**GOOD, **change})
+    stated_mechanism(**GOOD)
+    with pytest.raises(PrivacyError):
+        stated_mechanism(**{**GOOD, **change})

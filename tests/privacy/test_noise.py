@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives import ciphers
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
 from scipy.stats import norm
 
-import entrenous
+import entrenous as en
 from entrenous.errors import InputError, PrivacyWarning
 from entrenous.privacy.noise import NoiseSource, SecureNoise, SeededNoise, fresh_index_seed, noise_from, secret_words
 
@@ -56,7 +56,7 @@ def test_seeded_draws_leave_the_operating_system_alone(spy):
 
 def test_a_private_fit_draws_all_of_its_noise_from_the_operating_system(spy):
     X, y = np.random.default_rng(0).uniform(size=(40, 3)), np.arange(40) % 2
-    plan = entrenous.plan("noisy-gd", n=40, n_features=3, epsilon=1.0, bounds=(0, 1), max_iter=6)
+    plan = en.plan("noisy-gd", n=40, n_features=3, epsilon=1.0, bounds=(0, 1), max_iter=6)
     plan.run(X, y)  # compiles; naming a file of the compiler's cache takes random bytes too
     before = spy.taken
     first = plan.run(X, y)
@@ -170,12 +170,33 @@ def test_the_incomplete_run_of_words_is_drawn_again(monkeypatch):
     assert SecureNoise().integers([8], 1).tolist() == [[7]]
 
 
-def test_index_seeds_are_fresh_or_derived_one_way():
+def test_index_seeds_are_fresh_or_say_nothing_about_the_noise():
     assert len({fresh_index_seed() for _ in range(20)}) == 20
-    assert fresh_index_seed(5) == fresh_index_seed(5) != fresh_index_seed(6)
-    assert 0 <= fresh_index_seed(5) < 2**63
-    # The noise of the same state is another stream: its seed is not the index stream's.
-    assert noise_from(5).normal(3).tolist() != noise_from(fresh_index_seed(5)).normal(3).tolist()
+    generators = [np.random.default_rng(7), np.random.RandomState(7)]
+    assert len({fresh_index_seed(state) for state in (0, 5, 6, *generators)}) == 1
+    assert [fresh_index_seed(5, number) for number in range(3)] == [fresh_index_seed(6, number) for number in range(3)]
+    assert len({fresh_index_seed(5, number) for number in range(20)}) == 20
+    # No number is drawn for it: whoever saw one would know the generator's next.
+    assert generators[0].integers(2**63) == np.random.default_rng(7).integers(2**63)
+
+
+@pytest.mark.filterwarnings("ignore::entrenous.PrivacyWarning")
+@pytest.mark.parametrize("classes", [(0, 1), (0, 1, 2)])
+def test_what_a_seeded_run_publishes_beside_its_release_is_the_same_for_all_seeds(classes):
+    """By trying small seeds one found the noise's seed from the index seed in the certificate."""
+    rng = np.random.default_rng(0)
+    X, y = rng.uniform(-1, 1, (60, 2)), rng.integers(0, len(classes), 60)
+    ask = {"algorithm": "sgd-previous", "bounds": (-1, 1), "classes": classes}
+    fits = [en.AUCClassifier(random_state=seed, **ask).fit(X, y) for seed in (3, 3, 4)]
+    assert len({fit.certificate_.to_json() for fit in fits}) == 1
+    assert [fit.plans_ for fit in fits] == [fits[0].plans_] * 3
+    assert len({plan.index_seed for plan in fits[0].plans_}) == len(fits[0].plans_)
+    np.testing.assert_array_equal(fits[0].coef_, fits[1].coef_)
+    assert not np.allclose(fits[0].coef_, fits[2].coef_)
+    other = en.AUCClassifier(random_state=3, options={"index_seed": 11}, **ask).fit(X, y)
+    assert {plan.index_seed for plan in other.plans_} == {11}
+    assert not np.allclose(fits[0].coef_, other.coef_)
+    assert en.AUCClassifier(**ask).fit(X, y).plan_.index_seed != en.AUCClassifier(**ask).fit(X, y).plan_.index_seed
 
 
 def test_large_draws_come_from_a_cipher_whose_key_is_the_operating_systems(monkeypatch):

@@ -9,6 +9,7 @@ import dp_accounting
 import numpy as np
 import pytest
 from dp_accounting.rdp import RdpAccountant
+from oracles import stated_mechanism
 from scipy.special import logsumexp
 from scipy.stats import norm
 
@@ -17,7 +18,10 @@ from entrenous.privacy import accounting
 from entrenous.privacy.accounting import account_name, confirm, second_opinion, total_epsilon
 from entrenous.privacy.budget import Budget
 from entrenous.privacy.gaussian_dp import delta_of, epsilon_of
-from entrenous.privacy.mechanisms import Mechanism, Sampling, calibrated
+from entrenous.privacy.lemmas.bound import Bound
+from entrenous.privacy.mechanisms.calibration import calibrated
+from entrenous.privacy.mechanisms.mechanism import mechanism_from
+from entrenous.privacy.mechanisms.sampling import Sampling
 from entrenous.privacy.subsampling import one_release_epsilon, price, renyi_epsilon
 
 SHARES_AND_NOISE = [(2 / 300, 1.3), (1 / 1000, 0.8), (0.1, 3.0), (0.5, 5.0), (2 / 3, 1.5)]
@@ -28,7 +32,7 @@ def sampling(population, sample):
 
 
 def sampled(multiplier, population, sample, count=1, sensitivity=0.4, scope="all"):
-    return Mechanism(
+    return stated_mechanism(
         "sampled-gaussian",
         sensitivity,
         "Lemma 1",
@@ -228,7 +232,7 @@ def test_one_release_against_monte_carlo():
     ],
 )
 def test_calibration_spends_the_budget_and_a_second_opinion_catches_less_noise(budget, population, sample, count):
-    mechanism = calibrated(budget, 0.7, "Lemma 1", count=count, sampling=sampling(population, sample))
+    mechanism = calibrated(budget, Bound(0.7, "Lemma 1"), count=count, sampling=sampling(population, sample))
     spent = total_epsilon([mechanism], budget.delta)
     assert spent <= budget.epsilon
     assert spent == pytest.approx(budget.epsilon, rel=1e-6 if sample < population / 2 else 1e-2)
@@ -243,9 +247,9 @@ def test_calibration_spends_the_budget_and_a_second_opinion_catches_less_noise(b
 
 def test_sampling_pays_and_never_costs():
     budget = Budget(1.0, 1e-6)
-    plain = calibrated(budget, 0.7, "Lemma 1", count=500)
-    assert calibrated(budget, 0.7, "Lemma 1", count=500, sampling=sampling(500, 2)).sigma < plain.sigma / 30
-    everything = calibrated(budget, 0.7, "Lemma 1", count=500, sampling=sampling(500, 500))
+    plain = calibrated(budget, Bound(0.7, "Lemma 1"), count=500)
+    assert calibrated(budget, Bound(0.7, "Lemma 1"), count=500, sampling=sampling(500, 2)).sigma < plain.sigma / 30
+    everything = calibrated(budget, Bound(0.7, "Lemma 1"), count=500, sampling=sampling(500, 500))
     assert everything.sigma == pytest.approx(plain.sigma, rel=1e-6)
     # No order reaches so small an epsilon; composition without the sampling does.
     assert price(1e5, 100, sampling(10_000, 1), 1e-8) == epsilon_of(10.0 / 1e5, 1e-8)
@@ -266,8 +270,8 @@ def test_a_bound_below_the_exact_curve_of_one_release_is_no_bound(monkeypatch):
 
 def test_samples_beside_other_mechanisms():
     one = sampled(2.0, 100, 2, count=50)
-    gaussian = Mechanism("gaussian", 0.1, "Lemma 2", sigma=0.5)
-    pure = Mechanism("l2-laplace", 0.1, "Lemma 3", scale=0.5)
+    gaussian = stated_mechanism("gaussian", 0.1, "Lemma 2", sigma=0.5)
+    pure = stated_mechanism("l2-laplace", 0.1, "Lemma 3", scale=0.5)
     accountant = RdpAccountant(None, dp_accounting.NeighboringRelation.REPLACE_ONE)
     accountant.compose(dp_accounting.SampledWithoutReplacementDpEvent(100, 2, dp_accounting.GaussianDpEvent(2.0)), 50)
     accountant.compose(dp_accounting.GaussianDpEvent(5.0))
@@ -296,15 +300,15 @@ def test_samples_beside_other_mechanisms():
 )
 def test_sampling_must_be_stated_in_full(wrong):
     with pytest.raises(PrivacyError):
-        Mechanism("sampled-gaussian", 0.1, "Lemma 1", sigma=1.0, sampling=wrong)
+        stated_mechanism("sampled-gaussian", 0.1, "Lemma 1", sigma=1.0, sampling=wrong)
 
 
 def test_sampling_belongs_to_its_kind_and_survives_text():
     stated = {"scheme": "without-replacement", "population": 100, "sample": 2}
     for kind, noise in (("gaussian", "sigma"), ("l2-laplace", "scale")):
         with pytest.raises(PrivacyError):
-            Mechanism(kind, 0.1, "Lemma 1", sampling=stated, **{noise: 1.0})
+            stated_mechanism(kind, 0.1, "Lemma 1", sampling=stated, **{noise: 1.0})
     mechanism = sampled(2.0, 100, 2)
     assert mechanism.to_dict()["sampling"] == stated
-    assert Mechanism(**mechanism.to_dict()) == mechanism
-    assert hash(Mechanism(**mechanism.to_dict())) == hash(mechanism)
+    assert mechanism_from(mechanism.to_dict()) == mechanism
+    assert hash(mechanism_from(mechanism.to_dict())) == hash(mechanism)
