@@ -15,12 +15,15 @@ from figures import FEATURES, Figure, best_times, matrix_product, ranking
 from threadpoolctl import threadpool_limits
 
 from entrenous.arrays import AnyArray, Array
-from entrenous.engine.all_pairs import all_pairs_gradient, all_pairs_objective
-from entrenous.engine.metric_pairs import TILE
-from entrenous.parts.parameter_domains import FrobeniusPSD, L2Ball
-from entrenous.parts.problem import Problem
-from entrenous.parts.scores import ErrorDifference, Mahalanobis
-from entrenous.parts.surrogates import Hinge, Logistic, Sigmoid, SmoothedHinge, Square, SquaredHinge, Surrogate, Welsch
+from entrenous.engine.pairs.all_pairs import all_pairs_gradient, all_pairs_objective
+from entrenous.engine.pairs.metric_tiles import TILE
+from entrenous.engine.rows.registry import rows_of
+from entrenous.problem.pair_scores import ErrorDifference, Mahalanobis
+from entrenous.problem.parameter_domains import FrobeniusPSD, L2Ball
+from entrenous.problem.problem import Problem
+from entrenous.problem.surrogates.base import Surrogate
+from entrenous.problem.surrogates.bounded import Sigmoid, Welsch
+from entrenous.problem.surrogates.convex import Hinge, Logistic, SmoothedHinge, Square, SquaredHinge
 
 
 def sorted_pairs() -> Iterator[Figure]:
@@ -32,8 +35,8 @@ def sorted_pairs() -> Iterator[Figure]:
         target = np.empty_like(X)
         # The first rows are the small problem; both sizes and the copy take turns.
         part, full, copy = best_times(
-            lambda problem=problem, w=w, X=X, y=y: all_pairs_objective(problem, w, X[:small], y[:small]),
-            lambda problem=problem, w=w, X=X, y=y: all_pairs_objective(problem, w, X, y),
+            lambda problem=problem, w=w, X=X, y=y: all_pairs_objective(problem, w, rows_of(X[:small]), y[:small]),
+            lambda problem=problem, w=w, X=X, y=y: all_pairs_objective(problem, w, rows_of(X), y),
             lambda X=X, target=target: np.copyto(target, X),
         )
         (small_copy,) = best_times(lambda X=X, target=target: np.copyto(target[:small], X[:small]))
@@ -53,11 +56,11 @@ def summed_pairs() -> Iterator[Figure]:
     entropy = Problem(ErrorDifference(), Welsch(), L2Ball(1.0), FEATURES)
     targets, target = X @ w + y, np.empty_like(X)
     sort, near, wide, bounded, errors, copy = best_times(
-        lambda: all_pairs_objective(hinge, w, X, y),
-        lambda: all_pairs_objective(logistic, w, X, y),
-        lambda: all_pairs_objective(logistic, 40.0 * w, X, y),
-        lambda: all_pairs_objective(sigmoid, w, X, y),
-        lambda: all_pairs_objective(entropy, 0.9 * w, X, targets),
+        lambda: all_pairs_objective(hinge, w, rows_of(X), y),
+        lambda: all_pairs_objective(logistic, w, rows_of(X), y),
+        lambda: all_pairs_objective(logistic, 40.0 * w, rows_of(X), y),
+        lambda: all_pairs_objective(sigmoid, w, rows_of(X), y),
+        lambda: all_pairs_objective(entropy, 0.9 * w, rows_of(X), targets),
         lambda: np.copyto(target, X),
     )
     spread = float(np.ptp(40.0 * (X @ w)))
@@ -97,9 +100,9 @@ def metric_in_this_process(n: int) -> tuple[float, float]:
     """Seconds of one gradient, and the gigabytes that the process has held at most."""
     problem, w, X, y = metric(Hinge(), n)
     with threadpool_limits(1):
-        all_pairs_gradient(problem, w, X[:2], y[:2])
+        all_pairs_gradient(problem, w, rows_of(X[:2]), y[:2])
         start = time.perf_counter()
-        all_pairs_gradient(problem, w, X, y)
+        all_pairs_gradient(problem, w, rows_of(X), y)
         seconds = time.perf_counter() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return seconds, peak / (1e9 if sys.platform == "darwin" else 1e9 / 1024)

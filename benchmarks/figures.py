@@ -12,10 +12,10 @@ import numpy as np
 from matplotlib.figure import Figure as Plot
 
 from entrenous.arrays import AnyArray, Array
-from entrenous.parts.parameter_domains import L2Ball
-from entrenous.parts.problem import Problem
-from entrenous.parts.scores import LinearDifference
-from entrenous.parts.surrogates import Surrogate
+from entrenous.problem.pair_scores import LinearDifference
+from entrenous.problem.parameter_domains import L2Ball
+from entrenous.problem.problem import Problem
+from entrenous.problem.surrogates.base import Surrogate
 
 FEATURES = 50
 

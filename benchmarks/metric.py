@@ -27,7 +27,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.neighbors import KNeighborsClassifier
 
 import entrenous as en
-from entrenous.parts.feature_domains import feature_domain_from
+from entrenous.problem.features.declared import feature_domain_from
 
 SPLITS = 10
 RESULT = Path(__file__).parent / "results" / "metric.json"

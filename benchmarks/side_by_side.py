@@ -32,9 +32,9 @@ from side_by_side_methods import METHODS, REPEATS, SEED
 from sklearn.datasets import make_classification
 from sklearn.model_selection import train_test_split
 
-from entrenous import datasets
 from entrenous.arrays import AnyArray, Array
 from entrenous.errors import InputError
+from entrenous.files import datasets
 
 RESULTS = Path(__file__).parent / "results"
 ROOT = Path(__file__).parents[1]

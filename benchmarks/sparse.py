@@ -27,8 +27,8 @@ from rich.table import Table
 from scipy import sparse
 
 import entrenous as en
-from entrenous.engine.all_pairs import all_pairs_gradient
-from entrenous.engine.sparse_rows import SparseRows
+from entrenous.engine.pairs.all_pairs import all_pairs_gradient
+from entrenous.engine.rows.registry import rows_of
 
 RESULT = Path(__file__).parent / "results" / "sparse.json"
 RANGES = {"day_of_year": (0, 366), "day_of_week": (0, 7), "minute_of_day": (0, 1440), "distance": (0, 5000)}
@@ -79,9 +79,9 @@ def census() -> dict[str, dict[str, float]]:
         rows[f"a9a, {surrogate}, whole fit"] = {**seconds, "difference": float(difference), **peaks}
         made = jobs["sparse"]().plan_
         assert made.features is not None
-        tables = {"dense": made.features.to_internal(X), "sparse": SparseRows.inside(made.features, thin)}
+        tables = {"dense": made.features.to_internal(X), "sparse": rows_of(thin).inside(made.features)}
         w = np.random.default_rng(0).normal(size=X.shape[1])
-        steps = {n: lambda t=t, w=w, p=made.problem: all_pairs_gradient(p, w, t, y) for n, t in tables.items()}
+        steps = {n: lambda t=t, w=w, p=made.problem: all_pairs_gradient(p, w, rows_of(t), y) for n, t in tables.items()}
         found = np.abs(steps["dense"]() - steps["sparse"]()).max()
         rows[f"a9a, {surrogate}, one gradient"] = {**in_turn(steps, 2 * REPEATS), "difference": float(found)}
     return rows

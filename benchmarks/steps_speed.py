@@ -9,15 +9,16 @@ import numpy as np
 from figures import FEATURES, Figure, best_times, ranking
 
 from entrenous.arrays import AnyArray, Array
-from entrenous.engine.sampled import BLOCK, SampledDescent
-from entrenous.engine.streaming_kernel import run_stream
-from entrenous.parts.indices import with_replacement
-from entrenous.parts.pairing import Pairing, with_previous
-from entrenous.parts.problem import Problem
-from entrenous.parts.surrogates import Hinge, Logistic
+from entrenous.engine.phases.sampled_descent import BLOCK, SampledDescent
+from entrenous.engine.rows.registry import rows_of
+from entrenous.engine.streams.stream_kernel import run_stream
+from entrenous.privacy.lemmas.realised_path import nonsmooth_exposure, smooth_exposure
 from entrenous.privacy.mechanisms import WITHOUT_REPLACEMENT, Mechanism, Sampling
 from entrenous.privacy.noise import SecureNoise
-from entrenous.privacy.realised_path import nonsmooth_exposure, smooth_exposure
+from entrenous.problem.problem import Problem
+from entrenous.problem.streams.indices import with_replacement
+from entrenous.problem.streams.pairing import Pairing, with_previous
+from entrenous.problem.surrogates.convex import Hinge, Logistic
 
 
 def numpy_stream(problem: Problem, X: Array, y: AnyArray, pairing: Pairing, eta: Array, weights: Array) -> Array:
@@ -81,7 +82,7 @@ def noisy_steps() -> Iterator[Figure]:
         phase = SampledDescent(True, steps, 1e-3, None, noise)
 
         def run(phase: SampledDescent = phase, problem: Problem = problem, X: Array = X, y: AnyArray = y) -> object:
-            return phase.run(problem, X, y, problem.start(), source, lambda done, total: None)
+            return phase.run(problem, rows_of(X), y, problem.start(), source, lambda done, total: None)
 
         taken, alone = best_times(run, generate, repeats=5)
         case = f"noisy steps, {surrogate.name} ({steps / taken:.2g} steps/s)"
