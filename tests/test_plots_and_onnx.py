@@ -97,7 +97,7 @@ def test_onnx_knows_words_numbers_and_several_classes():
     for labels, classes in ((words, ("a", "b", "c")), (Y.to_numpy() * 10, (0, 10, 20)), (Y > 0, (False, True))):
         clf = ranking(np.asarray(labels), classes=classes)
         found = scored(clf, X)
-        np.testing.assert_allclose(found["score"], clf.decision_function(X), rtol=1e-12)
+        np.testing.assert_allclose(found["score"], clf.decision_function(X), rtol=1e-12, atol=1e-14)
         np.testing.assert_array_equal(found["label"], clf.predict(X))
 
 
