@@ -5,6 +5,9 @@ from __future__ import annotations
 import sys
 import warnings
 
+LONGEST_SHOWN = 400
+"""Characters of what was given that a message repeats."""
+
 
 class EntrenousError(ValueError):
     """Base of every error this library raises on purpose."""
@@ -16,7 +19,8 @@ class EntrenousError(ValueError):
         self.way_out = way_out
 
     def __str__(self) -> str:
-        return f"{self.needs}, got {self.got}. {self.way_out}"
+        got = self.got if len(self.got) <= LONGEST_SHOWN else f"{self.got[:LONGEST_SHOWN]}... (cut)"
+        return f"{self.needs}, got {got}. {self.way_out}"
 
 
 class InputError(EntrenousError):

@@ -168,6 +168,12 @@ def test_one_pair_per_feature_is_not_taken_for_low_and_high_ends(pairs):
         en.PrivateBounds(within=pairs)
 
 
+def test_a_long_list_of_pairs_is_not_repeated_whole():
+    with pytest.raises(en.InputError, match=r"800 pairs.*\(cut\)") as caught:
+        en.plan(n=50, n_features=800, epsilon=1.0, bounds=[(0, 1)] * 800)
+    assert len(str(caught.value)) < 800
+
+
 @pytest.mark.parametrize(
     "ends",
     [

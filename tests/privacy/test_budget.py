@@ -40,6 +40,7 @@ def test_a_delta_of_one_in_n_is_in_the_certificate_too():
     said = str(told[0].message)
     assert made.certificate().warnings == (said,)
     assert en.Plan.from_json(made.to_json()).certificate().warnings == (said,)
+    assert said in str(made)
     assert en.plan("noisy-gd", delta=0.009, **ask).certificate().warnings == ()
 
 

@@ -97,3 +97,16 @@ def test_warnings_stay():
     both = en.compose_certificates([printed, certificate()])
     assert both.warnings == printed.warnings
     assert both.calibration == "paper"
+
+
+@pytest.mark.parametrize("delta", [1e-30, -0.1, 1.0, True, "small"])
+def test_a_delta_that_the_noise_cannot_honour_is_refused(delta):
+    one = certificate()
+    with pytest.raises(en.InputError, match="delta"):
+        en.compose_certificates([one, one], delta=delta)
+
+
+def test_a_certificate_with_such_a_delta_is_refused():
+    text = certificate().to_dict()
+    with pytest.raises(en.PrivacyError, match="delta"):
+        en.PrivacyCertificate.from_dict({**text, "delta": 1e-30})

@@ -222,7 +222,8 @@ class Plan:
             )
         else:
             lines.append("  privacy     none")
-        return "\n".join(lines + [f"  warning     {warning}" for warning in self.warnings])
+        warnings = (*self.budget.cautions(self.n), *self.warnings)
+        return "\n".join(lines + [f"  warning     {warning}" for warning in warnings])
 
 
 def plan_from(content: Any, *, old: bool = False) -> Plan:

@@ -12,6 +12,7 @@ from sklearn.utils import estimator_html_repr
 
 from entrenous.errors import InputError
 from entrenous.privacy.budget import asks_for_privacy
+from entrenous.problem.tasks.task import task_named
 from entrenous.report.notebook_card import notebook_card, plain_card
 
 
@@ -63,7 +64,7 @@ class ShowsPrivacy(BaseEstimator):
             return
         if plan.n_features != self.n_features_in_:
             yield f"a plan for {self.n_features_in_} features", f"one for {plan.n_features}"
-        if plan.task != task:
+        if plan.task_object is not task_named(task):
             yield f"a plan for {task}", f"one for {plan.task}"
         classes = getattr(self, "classes_", None)
         if classes is not None and len(set(np.asarray(classes).tolist())) < len(classes):

@@ -84,6 +84,14 @@ def budget_for(epsilon: float | None, delta: float | None, n: int) -> Budget:
         )
     if delta is None:
         return Budget(float(epsilon), max(1.0 / n**2, SMALLEST_DELTA))
+    budget = Budget(float(epsilon), checked_delta(delta))
+    for caution in budget.cautions(n):
+        warn_of_privacy(caution)
+    return budget
+
+
+def checked_delta(delta: float) -> float:
+    """0, or a probability that the noise can honour."""
     if isinstance(delta, bool) or not isinstance(delta, numbers.Real) or not 0.0 <= delta < 1.0:
         raise InputError(
             "delta must be a number in [0, 1)",
@@ -96,7 +104,4 @@ def budget_for(epsilon: float | None, delta: float | None, n: int) -> Budget:
             f"delta={delta!r}",
             f"None means 1/n**2, {SMALLEST_DELTA:g} for very large n; 0 asks for pure differential privacy.",
         )
-    budget = Budget(float(epsilon), float(delta))
-    for caution in budget.cautions(n):
-        warn_of_privacy(caution)
-    return budget
+    return float(delta)

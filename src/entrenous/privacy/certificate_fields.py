@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from entrenous.errors import PrivacyError
+from entrenous.privacy.budget import SMALLEST_DELTA
 
 Rule = Callable[[Any], bool]
 
@@ -105,7 +106,7 @@ _TOP: dict[str, Rule] = {
     "citation": _text,
     "calibration": _one_of("tight", "paper"),
     "epsilon": _not_negative,
-    "delta": lambda thing: _number(thing) and 0 <= thing < 1,
+    "delta": lambda thing: _number(thing) and (thing == 0 or SMALLEST_DELTA <= thing < 1),
     "claimed_epsilon": _positive,
     "adjacency": _text,
     "n": _whole(2),

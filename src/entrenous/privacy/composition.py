@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from entrenous.errors import InputError
 from entrenous.privacy.accounting import TOLERANCE, account_name, accountant_version, confirm, total_epsilon
+from entrenous.privacy.budget import checked_delta
 from entrenous.privacy.certificate import COMPOSITION, NO_PROBLEM, PrivacyCertificate
 from entrenous.privacy.lemmas.bound import Bound
 from entrenous.privacy.mechanisms.gaussian import Gaussian
@@ -41,7 +42,7 @@ def compose_certificates(
     units = {tuple(sorted(part.unit.items())) for part in parts}
     if len(units) > 1:
         raise InputError("certificates to compose need the same unit of privacy", str(units), "State one unit.")
-    at = max(part.delta for part in parts) if delta is None else delta
+    at = max(part.delta for part in parts) if delta is None else checked_delta(delta)
     mechanisms = mechanisms_of(parts)
     spent = total_epsilon(mechanisms, at)
     confirm(spent, mechanisms, at)

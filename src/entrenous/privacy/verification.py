@@ -71,14 +71,14 @@ def _general_reservations(certificate: PrivacyCertificate) -> list[str]:
     reservations = [f"warning: {warning}" for warning in certificate.warnings]
     if certificate.seeded and not any("seeded" in warning for warning in certificate.warnings):
         reservations.append("the noise is seeded: whoever knows the seed can remove it")
-    if certificate.delta >= 1.0 / certificate.n:
+    if certificate.delta >= 1.0 / certificate.n and not any("1/n" in warning for warning in certificate.warnings):
         reservations.append(f"delta = {certificate.delta:.3g} is not below 1/n = {1.0 / certificate.n:.3g}")
     weights = certificate.public.get("weights")
     if weights is not None and weights[1] != 1.0:
         reservations.append(f"class moments are stated in a unit of their own (weight {weights[1]:g} for class sums)")
     if "assumed" in certificate.public:
         reservations.append(f"assumed: {certificate.public['assumed']}")
-    reservations += [f"the user's own: {name}" for name in certificate.public.get("own_parts", ())]
+    reservations += [_on_trust(name) for name in certificate.public.get("own_parts", ())]
     return reservations
 
 
@@ -91,9 +91,9 @@ def _verify_releases(certificate: PrivacyCertificate, found: Findings) -> None:
         true = _recomputed(problem, certificate, mechanism)
         found.checks.append(f"sensitivity {true.value:.6g} ({mechanism.lemma}) <= {mechanism.l2_sensitivity:.6g}")
         if lemma_named(mechanism.lemma).is_own:
-            found.reservations.append(f"{mechanism.lemma} is the user's own: nobody here has proved it")
+            found.reservations.append(_on_trust(f"lemma {mechanism.lemma}"))
         if is_own(type(mechanism)):
-            found.reservations.append(f"the mechanism {mechanism.kind} is the user's own: its price is on trust")
+            found.reservations.append(_on_trust(f"mechanism {type(mechanism).__name__}"))
     _check_other_releases(certificate)
 
 
@@ -112,7 +112,7 @@ def _need_known_algorithm(certificate: PrivacyCertificate, found: Findings) -> N
             raise _false("list of releases", "one that makes a model", ", ".join(sorted(lemmas)))
         return
     if requirement.is_own:
-        found.reservations.append(f"the algorithm {name!r} is the user's own")
+        found.reservations.append(_on_trust(f"algorithm {name}"))
     if not lemmas & set(requirement.lemmas):
         needed = " or ".join(requirement.lemmas) or "none: it has no private version"
         raise _false(f"list of releases of {name}", f"bounded by {needed}", ", ".join(sorted(lemmas)))
@@ -134,12 +134,13 @@ def _checked_problem(certificate: PrivacyCertificate, found: Findings) -> Proble
         if written is not None and true > written * (1.0 + _RELATIVE) + _RELATIVE:
             raise _false(f"slope {name}", f">= {true:.9g}", f"{written:.9g}")
     found.checks.append(f"slopes of {certificate.problem['surrogate']} on the reachable margins")
-    for kind, part in (("score", problem.score), ("surrogate", problem.surrogate), ("domain", problem.domain)):
+    parts = {"score": problem.score, "surrogate": problem.surrogate, "parameter domain": problem.domain}
+    for kind, part in parts.items():
         caveat = getattr(part, "caveat", None)
         if caveat:
             found.reservations.append(str(caveat))
         elif is_own(type(part)):
-            found.reservations.append(f"the {kind} {type(part).__name__} is the user's own: its constants are on trust")
+            found.reservations.append(_on_trust(f"{kind} {type(part).__name__}"))
     return problem
 
 
@@ -273,6 +274,10 @@ def _domain_of(certificate: PrivacyCertificate) -> ParameterDomain:
     if (name == "whole-space") != (radius is None):
         raise _false("radius", "null for the whole space and a number for any other domain", f"{radius} for {name}")
     return WholeSpace() if radius is None else PARAMETER_DOMAINS[name](radius)
+
+
+def _on_trust(part: str) -> str:
+    return f"taken on trust, the user's own: {part}"
 
 
 def _false(what: str, true: str, written: str) -> PrivacyError:

@@ -10,7 +10,7 @@ import numpy as np
 
 from entrenous.arrays import AnyArray, Array
 from entrenous.engine.phases.histogram_fit import Histograms, read_histograms
-from entrenous.engine.phases.phase import Phase, Released
+from entrenous.engine.phases.phase import Released, StatisticPhase
 from entrenous.engine.progress import Progress
 from entrenous.engine.rows.rows import Rows
 from entrenous.privacy.lemmas.statistics import LEMMA_11
@@ -32,7 +32,7 @@ HALF_WIDTH = 3.0
 
 @part
 @dataclass(frozen=True)
-class FindBounds(Phase):
+class FindBounds(StatisticPhase):
     """Counts of all features' values in `bins` equal bins, `rounds` times, each with noise (Lemma 11).
 
     The first phase of a plan with `PrivateBounds`: it reads rows in the user's units and finds the domain that later
@@ -65,16 +65,6 @@ class FindBounds(Phase):
         found_by = {"share": self.share, "bins": self.bins, "rounds": self.rounds}
         n_features = len(self.within.sides()[0])
         return {"private_bounds": found_by, "domain": self.within.public_numbers(), "n_features": n_features}
-
-    @property
-    def steps(self) -> int:
-        return 0
-
-    def pair_gradients(self, n: int) -> int:
-        return 0
-
-    def noise_per_coefficient(self, problem: Problem, n: int) -> float:
-        return 0.0
 
     def run(self, problem: Problem, X: Rows, y: AnyArray, w: Array, noise: NoiseSource, progress: Progress) -> Released:
         return Released(w, None, 0, features=self.find(X, noise))

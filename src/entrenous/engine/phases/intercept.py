@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from entrenous.arrays import AnyArray, Array
-from entrenous.engine.phases.phase import Phase, Released
+from entrenous.engine.phases.phase import Released, StatisticPhase
 from entrenous.engine.progress import Progress
 from entrenous.engine.rows.rows import Rows
 from entrenous.privacy.lemmas.statistics import LEMMA_13
@@ -23,7 +23,7 @@ CLIP = 1.0
 
 @part
 @dataclass(frozen=True)
-class InterceptRelease(Phase):
+class InterceptRelease(StatisticPhase):
     """The mean of the clipped errors at the parameter that came before, plus noise (Lemma 13)."""
 
     share: float
@@ -49,16 +49,6 @@ class InterceptRelease(Phase):
     @property
     def takes_sparse(self) -> bool:
         return True
-
-    @property
-    def steps(self) -> int:
-        return 0
-
-    def pair_gradients(self, n: int) -> int:
-        return 0
-
-    def noise_per_coefficient(self, problem: Problem, n: int) -> float:
-        return 0.0
 
     def exact(self, X: Rows, y: AnyArray, w: Array) -> float:
         """The mean before noise."""

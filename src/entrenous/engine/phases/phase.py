@@ -111,6 +111,21 @@ class Phase(ABC):
 
 
 @dataclass(frozen=True)
+class StatisticPhase(Phase):
+    """A phase that releases a statistic beside the parameter: it takes no step and puts no noise on a coefficient."""
+
+    @property
+    def steps(self) -> int:
+        return 0
+
+    def pair_gradients(self, n: int) -> int:
+        return 0
+
+    def noise_per_coefficient(self, problem: Problem, n: int) -> float:
+        return 0.0
+
+
+@dataclass(frozen=True)
 class OnlinePhase(Phase):
     """A phase that can take its records one by one: `begin`, feed the fold, `finish`."""
 

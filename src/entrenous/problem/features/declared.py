@@ -57,7 +57,7 @@ def refuse_pairs(given: Any, argument: str) -> None:
         return
     raise InputError(
         f"{argument} must be all low ends, then all high ends, or pairs by feature name",
-        f"{given!r}, which may be one pair per feature",
+        f"{len(given)} pairs, which may be one per feature: {given!r}",
         f'Write {argument}=([0, 0], [120, 1e5]), low ends and high ends, or {argument}={{"age": (0, 120), ...}}.',
     )
 
