@@ -12,8 +12,10 @@ from entrenous.arrays import AnyArray, Array
 from entrenous.engine.phases.sampled_descent import BLOCK, SampledDescent
 from entrenous.engine.rows.registry import rows_of
 from entrenous.engine.streams.stream_kernel import run_stream
+from entrenous.privacy.lemmas.bound import Bound
 from entrenous.privacy.lemmas.realised_path import nonsmooth_exposure, smooth_exposure
-from entrenous.privacy.mechanisms import WITHOUT_REPLACEMENT, Mechanism, Sampling
+from entrenous.privacy.mechanisms.gaussian import SampledGaussian
+from entrenous.privacy.mechanisms.sampling import without_replacement
 from entrenous.privacy.noise import SecureNoise
 from entrenous.problem.problem import Problem
 from entrenous.problem.streams.indices import with_replacement
@@ -68,8 +70,8 @@ def streams() -> Iterator[Figure]:
 def noisy_steps() -> Iterator[Figure]:
     """One random pair and fresh noise a step, against drawing that noise alone; secure noise against the fastest."""
     n, steps = 100_000, 200_000
-    sampling = Sampling(WITHOUT_REPLACEMENT, n, 2)
-    noise = Mechanism("sampled-gaussian", 1.0, "a benchmark", sigma=1.0, count=steps, sampling=sampling)
+    bound = Bound(1.0, "a benchmark")
+    noise = SampledGaussian(bound, 1.0, count=steps, sampling=without_replacement(n, 2))
     source, block = SecureNoise(), BLOCK // FEATURES * FEATURES
 
     def generate() -> None:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from entrenous.arrays import Array
 from entrenous.errors import InputError
-from entrenous.registry import part
-
-if TYPE_CHECKING:
-    pass
 from entrenous.problem.features.domain import _SMALLEST, FeatureDomain, Numbers, _numbers
+from entrenous.registry import part
 
 
 @part

@@ -9,18 +9,15 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from entrenous.arrays import Array
 from entrenous.errors import InputError
 from entrenous.problem.features.data_dictionary import ranges_from_dictionary
-from entrenous.registry import part
-
-if TYPE_CHECKING:
-    pass
 from entrenous.problem.features.domain import _LARGEST, _SMALLEST, FeatureDomain, Numbers, _numbers
+from entrenous.registry import part
 
 
 @part
