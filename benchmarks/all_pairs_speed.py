@@ -18,6 +18,7 @@ from entrenous.arrays import AnyArray, Array
 from entrenous.engine.pairs.all_pairs import all_pairs_gradient, all_pairs_objective
 from entrenous.engine.pairs.metric_tiles import TILE
 from entrenous.engine.rows.registry import rows_of
+from entrenous.engine.rows.rows import Rows
 from entrenous.problem.pair_scores import ErrorDifference, Mahalanobis
 from entrenous.problem.parameter_domains import FrobeniusPSD, L2Ball
 from entrenous.problem.problem import Problem
@@ -78,14 +79,14 @@ class OwnHinge(Hinge):
     """A surrogate that compiled code does not know, as a user's own: its pairs go in NumPy's tiles."""
 
 
-def metric(surrogate: Surrogate, n: int) -> tuple[Problem, Array, Array, AnyArray]:
+def metric(surrogate: Surrogate, n: int) -> tuple[Problem, Array, Rows, AnyArray]:
     """A metric problem, a matrix whose distances spread around the threshold, rows of the unit sphere and labels."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(n, FEATURES))
     X /= np.linalg.norm(X, axis=1, keepdims=True)
     factor = rng.normal(size=(FEATURES, FEATURES))
     w = factor @ factor.T / (2 * FEATURES)
-    return Problem(Mahalanobis(), surrogate, FrobeniusPSD(10.0), FEATURES), w, X, rng.integers(0, 2, n)
+    return Problem(Mahalanobis(), surrogate, FrobeniusPSD(10.0), FEATURES), w, rows_of(X), rng.integers(0, 2, n)
 
 
 def metric_work(n: int) -> tuple[int, int]:
@@ -100,9 +101,9 @@ def metric_in_this_process(n: int) -> tuple[float, float]:
     """Seconds of one gradient, and the gigabytes that the process has held at most."""
     problem, w, X, y = metric(Hinge(), n)
     with threadpool_limits(1):
-        all_pairs_gradient(problem, w, rows_of(X[:2]), y[:2])
+        all_pairs_gradient(problem, w, X.take(slice(2)), y[:2])
         start = time.perf_counter()
-        all_pairs_gradient(problem, w, rows_of(X), y)
+        all_pairs_gradient(problem, w, X, y)
         seconds = time.perf_counter() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return seconds, peak / (1e9 if sys.platform == "darwin" else 1e9 / 1024)
