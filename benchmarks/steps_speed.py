@@ -9,6 +9,7 @@ import numpy as np
 from figures import FEATURES, Figure, best_times, ranking
 
 from entrenous.arrays import AnyArray, Array
+from entrenous.engine.phases.phase import Released
 from entrenous.engine.phases.sampled_descent import BLOCK, SampledDescent
 from entrenous.engine.rows.registry import rows_of
 from entrenous.engine.streams.stream_kernel import run_stream
@@ -84,7 +85,7 @@ def noisy_steps() -> Iterator[Figure]:
         phase = SampledDescent(True, steps, 1e-3, None, noise)
 
         def run(phase: SampledDescent = phase, problem: Problem = problem, X: Array = X, y: AnyArray = y) -> object:
-            return phase.run(problem, rows_of(X), y, problem.start(), source, lambda done, total: None)
+            return phase.run(problem, rows_of(X), y, Released(problem.start()), source, lambda done, total: None)
 
         taken, alone = best_times(run, generate, repeats=5)
         case = f"noisy steps, {surrogate.name} ({steps / taken:.2g} steps/s)"

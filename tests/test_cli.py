@@ -341,7 +341,7 @@ def test_plan_shows_what_the_ranges_imply(folder):
     shown = run("plan", "--n", 1000, "--bounds", folder / "dictionary.csv", "--bounds", "male=0:1")
     assert shown.exit_code == 0, shown.output
     assert "3 features" in shown.stdout
-    assert [line.split()[0] for line in shown.stdout.splitlines() if "%" in line] == ["age", "bmi", "male"]
+    assert [line.split()[0] for line in shown.stdout.splitlines() if "  range  " in line] == ["age", "bmi", "male"]
     stored = run("plan", "--n", 1000, "--bounds", folder / "dictionary.csv", "--json").stdout
     assert en.Plan.from_json(stored).features.names == ("age", "bmi")
     for words in ([], ["--bounds", "age=0:120", "--features", 2]):

@@ -39,7 +39,7 @@ def test_a_model_comes_back_as_it_was(settings, tmp_path):
         again.predict(FRAME.rename(columns={"a": "z"}))
     if clf.certificate_ is not None:
         again.certificate_.verify()
-        assert again.fit(FRAME, labels).certificate_ == clf.certificate_
+        assert again.fit(FRAME, labels).plan_.certificate() == clf.plan_.certificate()
 
 
 def test_the_seed_is_not_in_the_file(tmp_path):

@@ -38,7 +38,7 @@ def test_coefficients_with_their_noise():
     ax = plot_coefficients(clf)
     assert [label.get_text() for label in ax.get_yticklabels()][-1] in set(X.columns)
     bars = [patch.get_width() for patch in ax.patches]
-    scaled = clf.coef_[0] * clf.plan_.features.unit
+    scaled = clf.coef_[0] * clf.bounds_.unit
     np.testing.assert_allclose(sorted(bars), sorted(scaled))
     assert "epsilon = 4" in ax.get_title(loc="left")
     assert len(plot_coefficients(clf, most=2).patches) == 2

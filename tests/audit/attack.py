@@ -8,7 +8,9 @@ import numpy as np
 from scipy import stats
 
 from audit.bounds import Statistic, best_event
+from entrenous.engine.phases.capped_descent import CappedDescent, class_weights
 from entrenous.engine.phases.moment_release import MomentRelease
+from entrenous.engine.phases.phase import Released
 from entrenous.engine.rows.registry import rows_of
 from entrenous.privacy.noise import SeededNoise
 
@@ -38,12 +40,17 @@ def releases(phase, problem, data, start, noise):
     if isinstance(phase, MomentRelease):
         exact = rows_of(data[0]).class_moments(data[1])
         return lambda: phase.release(exact, noise).weighted(phase.weights)
+    if isinstance(phase, CappedDescent):
+        # One gradient, at 0 where every slope is at its cap.
+        start = np.zeros(data[0].shape[1] + 1)
+        gradient = phase.exact(rows_of(data[0]), data[1], start, class_weights(None))
+        return lambda: gradient if phase.noise is None else phase.noise.release(gradient, noise)
     if getattr(phase, "output_noise", None) is not None:
-        exact = with_noise(phase, None).run(problem, rows_of(data[0]), data[1], start, noise, _silent).w
+        exact = with_noise(phase, None).run(problem, rows_of(data[0]), data[1], Released(start), noise, _silent).w
         return lambda: phase.release(problem, exact, noise).ravel()
 
     def run():
-        released = phase.run(problem, rows_of(data[0]), data[1], start, noise, _silent)
+        released = phase.run(problem, rows_of(data[0]), data[1], Released(start), noise, _silent)
         return np.append(released.w, [] if released.intercept is None else released.intercept)
 
     return run
@@ -82,7 +89,7 @@ class Attack:
     def noise(self, divisor=1.0):
         """Distribution of the noise in the statistic, from public numbers."""
         phase = with_less_noise(self.phase, divisor)
-        if isinstance(phase, MomentRelease):
+        if isinstance(phase, MomentRelease | CappedDescent):
             return stats.norm(scale=phase.mechanism.sigma)
         spread = phase.noise_per_coefficient(self.problem, len(self.first[0]))
         if mechanism_of(phase).gdp is not None:

@@ -62,6 +62,8 @@ class Scenario:
     divisor: float = 3.0
     """Noise divided by this must be found out."""
     remark: str = ""
+    data: str = ""
+    """Whose neighbours the data sets are, if not the task's."""
 
     def __str__(self):
         kind = "pure" if self.pure else "approximate"
@@ -82,7 +84,7 @@ class Scenario:
         plan = self.plan
         phase = plan.phases[self.phase]
         n = plan.n if phase.records is None else phase.records[1] - phase.records[0]
-        first, second = neighbours(self.task, n, plan.n_features, self.record)
+        first, second = neighbours(self.data or self.task, n, plan.n_features, self.record)
         return Attack(plan.problem, phase, first, second, plan.problem.start() + self.start, plan.budget.delta)
 
     def audit(self):
@@ -131,9 +133,18 @@ _PHASED = {"n": 4, "surrogate": "hinge", "radius": 1.0, "index_seed": 3}
 _GRADIENTS = {"n": 16, "surrogate": "hinge", "radius": 1.0, "max_iter": 3}
 """Noise on gradients moves the parameter itself: with 16 records it stays where the hinge is straight."""
 
+_ONE_GRADIENT = {
+    "n": 4,
+    "surrogate": "logistic",
+    "radius": None,
+    "max_iter": 1,
+    "options": {"zoom": 0.0, "standardise": 0.0},
+}
+
 SCENARIOS = [
     Scenario("moments", {"n": 4, "surrogate": "square", "radius": None}, draws=2000),
     Scenario("noisy-gd", _GRADIENTS, draws=2000),
+    Scenario("logistic-gd", _ONE_GRADIENT, data="pointwise-classification", draws=2000),
     *_both("offpairstrc", _HUAI, record=7),
     *_both("offpairc", _HUAI, record=7),
     Scenario("onpairstrc", _HUAI, record=7),

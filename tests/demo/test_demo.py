@@ -125,9 +125,9 @@ def test_run_demo_measures_every_level():
         assert not outcome.certificate.seeded
         outcome.certificate.verify()
     assert result.non_private.certificate is None
-    assert result.non_private.noise_per_coefficient == 0.0
-    noise = [outcome.noise_per_coefficient for outcome in result.private]
-    assert noise == sorted(noise, reverse=True)
+    assert result.non_private.noise_share == 0.0
+    noise = [outcome.noise_share for outcome in result.private]
+    assert noise[0] > noise[-1] > 0.0
 
 
 def test_at_epsilon_1_privacy_costs_less_than_5_points(monkeypatch):

@@ -139,8 +139,8 @@ def test_moments_are_weighted_as_they_are_priced():
 def test_subclasses_of_parts_are_refused():
     @dataclass(frozen=True)
     class Quiet(Descent):
-        def run(self, problem, X, y, w, noise, progress):
-            return super().run(problem, X, y, w, noise, progress)
+        def run(self, problem, X, y, so_far, noise, progress):
+            return super().run(problem, X, y, so_far, noise, progress)
 
     def planner(problem, budget, n):
         honest = noisy_gd(problem, budget, n)

@@ -49,14 +49,14 @@ def test_a_kind_of_ones_own_in_a_regression():
 
 
 def test_what_needs_an_array_refuses_a_kind_without_one():
-    with pytest.raises(en.InputError, match=r"one by one, got a table in blocks. Use one of moments, noisy-gd.*concat"):
+    with pytest.raises(
+        en.InputError, match=r"one by one, got a table in blocks. Use one of logistic-gd, moments.*concat"
+    ):
         en.AUCClassifier(algorithm="sgd-pair", bounds=(-2, 2)).fit(blocks(X), Y)
     with pytest.raises(en.InputError, match="a metric reads dense rows, got a table in blocks"):
         en.MahalanobisLearner(bounds=(-2, 2)).fit(blocks(X), Y)
-    with pytest.raises(en.InputError, match="PrivateBounds reads dense rows, got a table in blocks"):
-        en.AUCClassifier(bounds=en.PrivateBounds(within=(-9, 9))).fit(blocks(X), Y)
     rows = rows_of(blocks(X))
-    for asked in (rows.array, rows.ranges, lambda: rows.histograms(np.zeros(4), np.ones(4), 8, FeatureBounds(0, 1))):
+    for asked in (rows.array, rows.ranges):
         with pytest.raises(en.InputError, match="one by one, got a table in blocks"):
             asked()
 
@@ -117,3 +117,11 @@ def test_an_array_is_not_copied():
     assert rows_of(np.asfortranarray(X)).array().flags.c_contiguous
     low, high = rows_of(X).ranges()
     np.testing.assert_array_equal([low, high], [X.min(axis=0), X.max(axis=0)])
+
+
+@pytest.mark.parametrize("algorithm", ["moments", "logistic-gd"])
+def test_bounds_are_found_without_an_array(algorithm):
+    """Columns come as scores of unit vectors, so that any kind of rows can be counted."""
+    settings = {"algorithm": algorithm, "bounds": en.PrivateBounds(within=(-9, 9)), "random_state": 0}
+    own, dense = (en.AUCClassifier(4.0, **settings).fit(table, Y) for table in (blocks(X), X))
+    np.testing.assert_allclose(own.coef_, dense.coef_, rtol=1e-5, atol=1e-5)

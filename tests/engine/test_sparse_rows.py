@@ -113,9 +113,11 @@ def test_wide_rows_with_a_small_clipping_radius_stay_inside(seed, d):
 
 
 @pytest.mark.parametrize(("low", "high"), [((0.5, -1.0), (1.0, 1.0)), ((-1.0, -2.0), (1.0, -1.0))])
-def test_a_range_without_zero_is_refused(low, high):
-    with pytest.raises(en.InputError, match="bounds that contain 0"):
-        rows_of(sparse.csr_array(np.eye(2))).inside(FeatureBounds(low, high))
+def test_a_range_without_zero_moves_zeros_that_are_not_stored(low, high):
+    domain, X = FeatureBounds(low, high), np.eye(2)
+    rows = rows_of(sparse.csr_array(X)).inside(domain)
+    np.testing.assert_allclose(written_out(rows), domain.to_internal(X), rtol=0, atol=1e-14)
+    np.testing.assert_allclose(rows.mean_squares(), rows_of(domain.to_internal(X)).mean_squares(), atol=1e-14)
 
 
 @pytest.mark.parametrize("domain", [FeatureBall(1.0, (200.0, 0.0)), FeatureBounds((0.0, 0.0), (1.0, 1.0), clip=1e-3)])

@@ -11,6 +11,7 @@ from oracles import all_pairs
 
 import entrenous as en
 from entrenous.engine.pairs.all_pairs import all_pairs_objective
+from entrenous.engine.phases.phase import Released
 from entrenous.engine.rows.registry import rows_of
 from entrenous.planners.kang2021 import kang_gp
 from entrenous.privacy.budget import Budget
@@ -56,7 +57,13 @@ def seeded(plan, X, y, seed=3):
 
 
 def test_who_takes_what():
-    assert {a.name for a in en.algorithms()} - set(METRIC) == {"moments", "dpsgd-pointwise", "oam", "spauc"}
+    assert {a.name for a in en.algorithms()} - set(METRIC) == {
+        "logistic-gd",
+        "moments",
+        "dpsgd-pointwise",
+        "oam",
+        "spauc",
+    }
     assert ENTROPY == ["kang-gp"]
     with pytest.raises(en.AssumptionError, match=r"moments covers auc.*dpgdc"):
         metric_plan("moments")
@@ -153,7 +160,14 @@ def test_the_metrics_sensitivity_is_attacked():
         X = np.array([[1.0]] + [[-1.0]] * 7)
         start = plan.problem.start()
         one, two = (
-            quiet.run(plan.problem, rows_of(X), np.array([label] + [0] * 7), start, None, lambda done, total: None).w
+            quiet.run(
+                plan.problem,
+                rows_of(X),
+                np.array([label] + [0] * 7),
+                Released(start),
+                None,
+                lambda done, total: None,
+            ).w
             for label in (0, 1)
         )
         ratio = np.linalg.norm(one - two) / plan.mechanisms[0].l2_sensitivity

@@ -4,6 +4,7 @@ import dataclasses
 import io
 import logging
 import pickle
+import re
 import warnings
 from collections.abc import Mapping
 from contextlib import redirect_stderr, redirect_stdout
@@ -25,6 +26,7 @@ RELEASED = {
     "mean_",
     "scale_",
     "found_bounds",
+    "found_event_share",
 }
 """Names of what was released, or follows from it and public numbers; nothing else may depend on the rows."""
 
@@ -106,6 +108,10 @@ def test_only_what_was_released_depends_on_the_rows(task, algorithm):
     X, y = records(task)
     said, stored, pickled = observed(task, algorithm, X, y)
     released = {path for path in stored if set(path.split(".")) & RELEASED}
+    # Of several classes the first one finds bounds, which are the public domain of the others.
+    released |= {
+        path for path in stored if re.search(r"parts\.[1-9]\d*\.public\.domain|plans_\.[1-9]\d*\.features", path)
+    }
     assert released
     assert len(stored) > len(released) + 20
     for i, record, label in ((0, np.full(D, 1e6), 1), (5, -X[5], 0), (N - 1, np.zeros(D), 1)):

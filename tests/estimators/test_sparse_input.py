@@ -30,13 +30,18 @@ def _seeds_are_meant():
         yield
 
 
+SINGLE = 1e-5
+"""Dense rows may be kept in float32, sparse ones are not."""
+
+
 def same(first, second, tolerance=1e-10):
     np.testing.assert_allclose(first.coef_, second.coef_, rtol=0, atol=tolerance)
     np.testing.assert_allclose(first.intercept_, second.intercept_, rtol=0, atol=tolerance)
     np.testing.assert_allclose(first.coef_noise_, second.coef_noise_, rtol=0, atol=tolerance)
     assert (first.certificate_ is None) == (second.certificate_ is None)
     if first.certificate_ is not None:
-        assert json.loads(first.certificate_.to_json()) == json.loads(second.certificate_.to_json())
+        one, other = (json.loads(model.plan_.certificate().to_json()) for model in (first, second))
+        assert one == other
 
 
 RANKING = algorithms_without_array("auc")
@@ -51,10 +56,11 @@ def test_a_private_fit_is_the_dense_one(algorithm, bounds):
         en.AUCClassifier(epsilon=1.0, algorithm=algorithm, bounds=bounds, ridge=0.1, random_state=0).fit(X, Y)
         for X in (DENSE, SPARSE)
     ]
-    same(*made)
-    np.testing.assert_allclose(made[1].decision_function(SPARSE), made[0].decision_function(DENSE), atol=1e-10)
+    nearness = SINGLE if algorithm == "logistic-gd" else 1e-10
+    same(*made, nearness)
+    np.testing.assert_allclose(made[1].decision_function(SPARSE), made[0].decision_function(DENSE), atol=nearness)
     np.testing.assert_array_equal(made[1].predict(SPARSE), made[1].predict(DENSE))
-    assert made[1].score(SPARSE, Y) == pytest.approx(made[0].score(DENSE, Y), abs=1e-12)
+    assert made[1].score(SPARSE, Y) == pytest.approx(made[0].score(DENSE, Y), abs=1e-3 * nearness**0.25)
 
 
 @settings(max_examples=25, deadline=None)
@@ -85,14 +91,21 @@ def test_a_fit_without_privacy_is_the_dense_one(algorithm, settings):
 @pytest.mark.parametrize("form", FORMS)
 def test_every_format_goes_in(form):
     wanted = en.AUCClassifier(bounds=(0, 3), random_state=0).fit(DENSE, Y)
-    same(en.AUCClassifier(bounds=(0, 3), random_state=0).fit(form(DENSE.astype(np.float32)), Y), wanted)
+    same(en.AUCClassifier(bounds=(0, 3), random_state=0).fit(form(DENSE.astype(np.float32)), Y), wanted, SINGLE)
+
+
+@pytest.mark.parametrize("algorithm", ["moments", "noisy-gd", "logistic-gd"])
+def test_private_bounds(algorithm):
+    """Histograms of a sparse table are those of the written-out one."""
+    settings = {"algorithm": algorithm, "bounds": en.PrivateBounds(within=(-10, 10)), "random_state": 0}
+    same(*(en.AUCClassifier(4.0, **settings).fit(X, Y) for X in (DENSE, SPARSE)), SINGLE)
 
 
 def test_repeated_places_are_added_and_the_table_is_left_alone():
     halves = sparse.csr_matrix((np.repeat(SPARSE.data, 2) / 2, np.repeat(SPARSE.indices, 2), 2 * SPARSE.indptr))
     halves.resize(SPARSE.shape)
     before = halves.nnz
-    same(*(en.AUCClassifier(bounds=(0, 3), random_state=0).fit(X, Y) for X in (halves, DENSE)))
+    same(*(en.AUCClassifier(bounds=(0, 3), random_state=0).fit(X, Y) for X in (halves, DENSE)), SINGLE)
     assert halves.nnz == before
 
 
@@ -128,9 +141,10 @@ def test_nothing_is_written_out():
     assert peak < 150e6
 
 
-def test_bounds_without_zero_are_refused():
-    with pytest.raises(en.InputError, match=r"bounds that contain 0.*\(1, 3\) for feature 0.*toarray"):
-        en.AUCClassifier(bounds=(1, 3)).fit(SPARSE, Y)
+def test_bounds_without_zero_are_taken():
+    """Zeros that are not stored are clipped like any other entry."""
+    settings = {"algorithm": "noisy-gd", "bounds": (1, 3), "random_state": 0}
+    same(*(en.AUCClassifier(**settings).fit(X, Y) for X in (DENSE, SPARSE)))
 
 
 def test_missing_entries_are_refused():
@@ -158,14 +172,12 @@ def test_other_algorithms_name_those_that_take_sparse_tables(record):
         assert takes == takes_rows_without_array(record.name, task)
         if not takes:
             with pytest.raises(
-                en.InputError, match=r"Use one of moments, noisy-gd|Choose another task, or use X.toarray"
+                en.InputError, match=r"Use one of logistic-gd, moments|Choose another task, or use X.toarray"
             ):
                 made.run(SPARSE, Y)
 
 
 def test_refusals_of_the_estimators():
-    with pytest.raises(en.InputError, match="PrivateBounds reads dense rows"):
-        en.AUCClassifier(bounds=en.PrivateBounds(within=(-10, 10))).fit(SPARSE, Y)
     with pytest.raises(en.InputError, match="reads dense rows, one by one"):
         en.AUCClassifier(algorithm="onpairc", bounds=(0, 3)).partial_fit(SPARSE, Y, n_total=N)
     with pytest.raises(en.InputError, match="a metric reads dense rows"):
@@ -178,9 +190,9 @@ def test_refusals_of_the_estimators():
 
 def test_scikit_learns_tag_says_which_settings_take_sparse_tables():
     takes = [en.AUCClassifier(), en.AUCClassifier(algorithm="noisy-gd"), en.ErrorEntropyRegressor()]
+    takes.append(en.AUCClassifier(bounds=en.PrivateBounds(within=(0, 1))))
     others = [
         en.AUCClassifier(algorithm="sgd-pair"),
-        en.AUCClassifier(bounds=en.PrivateBounds(within=(0, 1))),
         en.PointwiseClassifier(),
         en.MahalanobisLearner(),
     ]

@@ -105,18 +105,46 @@ def test_missing_cells_of_frames_are_missing():
 
 def test_describe_agrees_with_the_plan():
     bounds = en.FeatureBounds.from_mapping({"male": (0, 1), "age": (0, 120), "born": (7, 7)})
-    told = bounds.describe(epsilon=0.5, n=400)
-    plan = en.plan(n=400, n_features=3, epsilon=0.5, bounds=bounds)
+    told = bounds.describe(epsilon=0.5, n=400, algorithm="moments")
+    plan = en.plan("moments", n=400, n_features=3, epsilon=0.5, bounds=bounds)
     lines = {line.name: line for line in told.lines}
     assert lines["age"].noise == pytest.approx(plan.noise_per_coefficient / plan.features.unit[1])
     # What `moments` releases is the class means, so its own figure is the yardstick.
     assert lines["age"].hidden == pytest.approx(plan.noise_per_coefficient * plan.features.unit[1])
     assert lines["male"].hidden == pytest.approx(lines["age"].hidden / 120)
     assert math.isnan(lines["born"].noise)
-    assert told.diameter == pytest.approx(math.hypot(1, 120))
-    assert told.rows()[0][0] == "age"
-    assert sum(line.share for line in told.lines) == pytest.approx(1.0)
+    assert [row[0] for row in told.rows()] == ["male", "age", "born"]
+    assert told.reach == pytest.approx(math.sqrt(2))
     assert "constant" in str(told)
+
+
+def test_describe_speaks_in_half_widths_whatever_the_units_are():
+    """Sizes are those of rows drawn from the ranges, and a change of unit changes none of them."""
+    ranges = {"male": (0, 1), "sex": (1, 2), "age": (0, 120), "born": (7, 7), "mass": (40, 200)}
+    told = en.FeatureBounds.from_mapping(ranges, clip=1.5, binary=["male", "sex"]).describe()
+    assert [line.kind for line in told.lines] == ["0/1", "0/1", "range", "constant", "range"]
+    assert [row[4] for row in told.rows()] == [line.kind for line in told.lines]
+    rng = np.random.default_rng(0)
+    low, high = np.array(list(ranges.values()), dtype=float).T
+    rows = rng.uniform(low, high, (100_000, 5))
+    rows[:, :2] = np.where(rng.random((100_000, 2)) < 0.5, low[:2], high[:2])
+    sizes = (rows - (low + high) / 2) / np.where(high > low, (high - low) / 2, 1.0)
+    np.testing.assert_allclose([line.size for line in told.lines], np.sqrt((sizes**2).mean(axis=0)), atol=0.01)
+    assert told.size == pytest.approx(np.sqrt((sizes**2).sum(axis=1).mean()), abs=0.01)
+    assert told.reach == 1.5
+    assert "about 1.63 half-widths long, at most 1.5" in str(told)
+    assert "most rows are drawn in" in str(told)
+    grams = ranges | {"mass": (40e3, 200e3)}
+    again = en.FeatureBounds.from_mapping(grams, clip=1.5, binary=["male", "sex"]).describe()
+    assert (again.size, again.reach) == pytest.approx((told.size, told.reach))
+
+
+def test_describe_knows_how_long_coded_rows_are():
+    bounds = en.OneHot({"stage": (1, 2, 3, 4)}, numeric={"age": (0, 120)}).bounds()
+    told = bounds.describe()
+    # One category of four: squared length 4/3 in every row; the clipping radius has room for the ends of age.
+    assert sum(line.size**2 for line in told.lines[:4]) == pytest.approx(4 / 3)
+    assert told.size < told.reach == pytest.approx(bounds.clip)
 
 
 def test_describe_reads_no_row_and_draws_no_noise(monkeypatch):
@@ -130,7 +158,7 @@ def test_describe_reads_no_row_and_draws_no_noise(monkeypatch):
 
 def test_describe_other_domains_and_budgets():
     ball = en.FeatureBall(3.0, (1.0, 2.0)).describe()
-    assert ball.diameter == 6.0
+    assert (ball.reach, math.isnan(ball.size)) == (3.0, True)
     assert [line.low for line in ball.lines] == [-2.0, -1.0]
     other = EXPECTED.describe(algorithm="noisy-gd")
     assert other.lines[0].noise > 0.0

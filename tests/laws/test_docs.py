@@ -6,16 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from entrenous.privacy.lemmas import descent, gradients, statistics, streams
+from entrenous.privacy.lemmas import descent, gradients, pointwise, statistics, streams
 
 ROOT = Path(__file__).parents[2]
 PROOFS = (ROOT / "docs" / "proofs.md").read_text(encoding="utf-8")
 LEMMA = re.compile(r"Lemma (\d+)")
 
+FAMILIES = (descent, gradients, pointwise, statistics, streams)
+
 
 def public_functions():
     """Functions defined in the families of lemmas, by name."""
-    members = (inspect.getmembers(family, inspect.isfunction) for family in (descent, gradients, statistics, streams))
+    members = (inspect.getmembers(family, inspect.isfunction) for family in FAMILIES)
     return {
         name: function
         for family in members

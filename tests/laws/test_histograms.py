@@ -1,17 +1,32 @@
 """Lemma 11 under attack: an adversary picks rows, the replacement and the windows of the histograms."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from oracles import stated_mechanism
+from scipy import sparse
 
 from entrenous.engine.phases.find_bounds import FindBounds, clipping_radius
 from entrenous.engine.phases.histogram_fit import Histograms, read_histograms
+from entrenous.engine.phases.zoom import Zoom
 from entrenous.engine.rows.dense import DenseRows
 from entrenous.engine.rows.registry import rows_of
-from entrenous.engine.rows.rows import Rows, count_rows
+from entrenous.engine.rows.rows import Rows
+from entrenous.privacy.lemmas.bound import lemma_named
 from entrenous.privacy.lemmas.statistics import feature_histograms_sensitivity
 from entrenous.privacy.noise import SeededNoise
 from entrenous.problem.features.box import FeatureBounds
+
+WIDE = 2.0**40
+"""Ranges so wide that only values meant to be outside are clipped; a power of two, so that units cost no digits."""
+
+
+def count_rows(X, low, high, bins):
+    """The counts that a phase is given, for windows in the user's units."""
+    d = X.shape[1]
+    within = FeatureBounds((-WIDE,) * d, (WIDE,) * d)
+    return rows_of(X).histograms(low / WIDE, high / WIDE, bins, within, np.arange(d))
 
 
 def largest_change(d, bins, norm, rng):
@@ -41,6 +56,74 @@ def test_lemma_11_is_caught_when_halved(norm):
     worst = largest_change(4, 16, norm, np.random.default_rng(0))
     bound = feature_histograms_sensitivity(4)
     assert worst > (bound.l1 if norm == 1 else bound.value) / 2.0 * 1.9
+
+
+def test_lemma_11_counts_the_searched_columns_alone():
+    """With the phase's own counts: its sensitivity is that of the columns that are looked at, whatever else changes."""
+    rng = np.random.default_rng(1)
+    within = FeatureBounds((0.0, -1.0, 0.0, 5.0, -1.0), (1.0, 1.0, 9.0, 5.0, 1.0), binary=(0,))
+    for only, searched in ((None, 3), ((1, 4), 2), ((0, 3, 4), 1)):
+        phase = FindBounds(within, 0.1, None, only=only)
+        assert phase.columns.size == searched
+        numbers = phase.numbers
+        assert lemma_named("Lemma 11").recompute(None, 20, numbers) == feature_histograms_sensitivity(searched)
+        worst = {1: 0.0, 2: 0.0}
+        for _ in range(60):
+            X, row = rng.uniform(-1, 9, (20, 5)), rng.uniform(-1, 9, 5)
+            window = (rng.uniform(-1, 0, searched), rng.uniform(0, 1, searched))
+            change = phase.exact(rows_of(X), *window) - phase.exact(rows_of(np.vstack([row, X[1:]])), *window)
+            worst = {norm: max(size, float(np.linalg.norm(change.ravel(), norm))) for norm, size in worst.items()}
+        bound = feature_histograms_sensitivity(searched)
+        assert (worst[1], worst[2]) == pytest.approx((bound.l1, bound.value), rel=1e-12)
+
+
+def test_sparse_rows_have_the_counts_of_dense_ones():
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(200, 6)) * (rng.random((200, 6)) < 0.3) * [1, 1e-3, 1e3, 1, 1, 1]
+    within = FeatureBounds((-2, -1e-3, 5, 0, -9, -3), (2, 2e-3, 1e3, 0, -1, 1), binary=(5,))
+    phases = [FindBounds(within, 0.1, None), FindBounds(within, 0.1, None, only=(1, 2))]
+    for phase in phases:
+        d = phase.columns.size
+        for window in ((np.full(d, -1.0), np.ones(d)), (rng.uniform(-1, 0, d), rng.uniform(0, 1, d))):
+            dense, thin = (phase.exact(rows_of(table), *window) for table in (X, sparse.csr_array(X)))
+            np.testing.assert_array_equal(thin, dense)
+            assert (dense.sum(axis=1) == 200).all()
+        found = [phase.find(rows_of(table), SeededNoise(rng)) for table in (X, sparse.csr_array(X))]
+        assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("draws_in", [True, False])
+@pytest.mark.parametrize("share", [0.001, 0.01, 0.04, 0.1])
+@pytest.mark.parametrize("common", [0.0, 1.0])
+def test_an_indicator_is_never_taken_for_a_constant(common, share, draws_in):
+    """Undeclared, whether the noise hides its rare level or not; 0.02 n and 0.05 n of noise, 2000 records."""
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random((2000, 50)) < share, 1.0 - common, common)
+    noise = stated_mechanism("gaussian", feature_histograms_sensitivity(50).value, "Lemma 11", sigma=1.0, count=2)
+    for sigma in (40.0, 100.0):
+        phase = FindBounds(FeatureBounds(0, 1).for_features(50), 0.1, replace(noise, sigma=sigma), draws_in=draws_in)
+        found = phase.find(rows_of(X), SeededNoise(rng))
+        low, high = found.sides()
+        assert (low <= 1e-9).all()
+        assert (high >= 1.0 - 1e-9).all()
+
+
+def test_a_column_that_only_starts_at_an_end_is_still_narrowed():
+    """In a range a hundred times too wide its first round looks like an indicator; the second tells."""
+    rng = np.random.default_rng(4)
+    X = np.column_stack([rng.exponential(1.0, 2000), 100.0 - rng.exponential(1.0, 2000), abs(rng.normal(0, 1, 2000))])
+    found = released_by(X, FeatureBounds((0.0,) * 3, (100.0,) * 3), 3, sigma=40.0)
+    assert (np.subtract(found.high, found.low) < 15.0).all()
+
+
+def test_zooming_keeps_indicators_too():
+    rng = np.random.default_rng(5)
+    X = np.column_stack([rng.random(5000) < 0.005, rng.normal(0.5, 0.03, 5000)])
+    noise = stated_mechanism("gaussian", feature_histograms_sensitivity(2).value, "Lemma 11", sigma=40.0)
+    phase = Zoom(FeatureBounds((0.0, 0.0), (1.0, 1.0)), 0.05, noise)
+    found = phase.narrowed(phase.release(rows_of(X), SeededNoise(rng)), 5000)
+    assert (found.low[0], found.high[0]) == (0.0, 1.0)
+    assert 0.1 < found.high[1] - found.low[1] < 0.4
 
 
 def test_every_row_is_counted_once_per_feature_wherever_it_lies():
@@ -110,9 +193,11 @@ def test_a_lump_and_a_second_level_are_both_seen():
     """Nine of ten at 0, the others at 1: a normal distribution explains only the lump."""
     counts = np.zeros((1, 32))
     counts[0, 0], counts[0, -1] = 9000, 1000
-    centre, spread = read_histograms([Histograms(np.zeros(1), np.ones(1), counts)], 10_000, 10.0)
+    centre, spread, lump = read_histograms([Histograms(np.zeros(1), np.ones(1), counts)], 10_000, 10.0)
     assert 0.05 < centre[0] < 0.2
     assert 0.2 < spread[0] < 0.7
+    # The window does not begin at the end of the declared range, which is -1.
+    assert lump[0] == 0.0
 
 
 def test_far_and_tiny_ranges_do_not_overflow():

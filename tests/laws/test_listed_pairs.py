@@ -8,6 +8,7 @@ from oracles import NAMED_SURROGATES, problem_name, problems, random_rows
 
 from entrenous.engine.pairs.all_pairs import all_pairs_gradient
 from entrenous.engine.phases.listed_pairs import ListedDescent, listed_objective, pair_list_of
+from entrenous.engine.phases.phase import Released
 from entrenous.engine.rows.registry import rows_of
 from entrenous.errors import AssumptionError, InputError
 from entrenous.privacy.lemmas.gradients import all_pairs_gradient_sensitivity, listed_pairs_gradient_sensitivity
@@ -167,6 +168,6 @@ def test_one_noisy_step_is_a_gradient_step():
     listed = np.array([(0, 1, 0), (2, 3, 1), (1, 2, 0)])
     phase = ListedDescent(1, 0.1, 1, listed=PairList(3, 2))
     w = problem.domain.project(rng.normal(size=(2, 2)))
-    released = phase.run(problem, rows_of(X), listed, w, SeededNoise(rng), lambda done, total: None)
+    released = phase.run(problem, rows_of(X), listed, Released(w), SeededNoise(rng), lambda done, total: None)
     expected = problem.domain.project(w - 0.1 * listed_objective(problem, w, X, listed)[1])
     np.testing.assert_allclose(released.w, expected, rtol=1e-12)

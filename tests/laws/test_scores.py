@@ -11,6 +11,7 @@ from oracles import ALL_SCORES, problem_name, problems, random_labels, random_pa
 from entrenous.engine.pairs import all_pairs as engine
 from entrenous.engine.pairs.all_pairs import all_pairs_gradient, all_pairs_objective
 from entrenous.engine.phases.descent import Descent
+from entrenous.engine.phases.phase import Released
 from entrenous.engine.rows.registry import rows_of
 from entrenous.privacy.noise import SeededNoise
 from entrenous.problem.pair_scores import LinearDifference, Mahalanobis
@@ -202,5 +203,5 @@ def test_descent_is_the_naive_loop(problem, average_from):
     X, y = records(problem, rng, 5)
     iterates = oracles.descent(problem, X, y, steps=4, step_size=0.3)
     phase = Descent(4, 0.3, average_from=average_from)
-    released = phase.run(problem, rows_of(X), y, problem.start(), SeededNoise(rng), lambda done, total: None)
+    released = phase.run(problem, rows_of(X), y, Released(problem.start()), SeededNoise(rng), lambda done, total: None)
     np.testing.assert_allclose(released.w, np.mean(iterates[average_from:], axis=0), rtol=0, atol=1e-13)

@@ -17,6 +17,7 @@ from oracles import NAMED_SURROGATES, problem_name, problems, random_labels, ran
 from entrenous.engine.pairs.all_pairs import all_pairs_gradient
 from entrenous.engine.phases.descent import Descent
 from entrenous.engine.phases.intercept import InterceptRelease
+from entrenous.engine.phases.phase import Released
 from entrenous.engine.phases.sampled_descent import SampledDescent
 from entrenous.engine.rows.registry import rows_of
 from entrenous.errors import AssumptionError
@@ -231,7 +232,7 @@ def descent_law(problem, n, phase, bound, *, share, steps, pathwise):
     """
 
     def released(phase, X, y, start):
-        return phase.run(problem, rows_of(X), y, start, SeededNoise(np.random.default_rng(0)), _silent).w
+        return phase.run(problem, rows_of(X), y, Released(start), SeededNoise(np.random.default_rng(0)), _silent).w
 
     def on_the_path(c):
         one_step = Descent(1, phase.step_size, average_from=1)
@@ -749,7 +750,9 @@ def test_lemma_9_is_for_records_only():
 def one_step(problem, pairwise, batch, X, y, w):
     """The parameter after one step of the real loop from w, the whole table being the sample: no noise, step 1."""
     phase = SampledDescent(pairwise, 2, 1e-3, batch)
-    released = phase.run(problem, rows_of(X), y, w, SeededNoise(np.random.default_rng(0)), lambda done, total: None)
+    released = phase.run(
+        problem, rows_of(X), y, Released(w), SeededNoise(np.random.default_rng(0)), lambda done, total: None
+    )
     average = released.w if pairwise else np.append(released.w, released.intercept)
     # The average of w_1 and w_2 tells w_2.
     return (2.0 * average - 2.0 * w) / 1e-3

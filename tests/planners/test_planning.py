@@ -13,7 +13,8 @@ ASK = {"n": 1000, "n_features": 5, "epsilon": 1.0, "delta": 1e-6}
 
 
 def test_auto_looks_at_public_numbers_only():
-    assert en.plan(**ASK).algorithm == "moments"
+    assert en.plan(**ASK).algorithm == "logistic-gd"
+    assert en.plan(**ASK | {"epsilon": None, "delta": None}).algorithm == "logistic-gd"
     assert en.plan(**ASK, surrogate="square").algorithm == "moments"
     assert en.plan(**ASK, surrogate="hinge").algorithm == "noisy-gd"
     assert en.plan(**ASK | {"delta": 0}, ridge=0.1).algorithm == "dpgdsc"

@@ -54,12 +54,12 @@ def test_every_algorithm_works_on_bounds_that_were_found(name, task, privacy):
         assert plan.phases[0].mechanism is None
         return
     certificate = fitted.certificate
-    assert certificate.mechanisms[0].lemma == "Lemma 11"
-    assert certificate.mechanisms[0].scope == "all"
+    search = next(mechanism for mechanism in certificate.mechanisms if mechanism.lemma == "Lemma 11")
+    assert search.scope == "all"
     assert [said for said in certificate.verify().reservations if "seeded" not in said] == []
     assert en.PrivacyCertificate.from_json(certificate.to_json()) == certificate
     # Three varying features in two rounds, and the budget used up but for a rounding.
-    assert certificate.mechanisms[0].l2_sensitivity == pytest.approx(math.sqrt(6))
+    assert search.l2_sensitivity == pytest.approx(math.sqrt(6))
     assert 1.0 - 2e-5 < total_epsilon(plan.mechanisms, plan.budget.delta) <= 1.0
     assert second_opinion(plan.mechanisms, plan.budget.delta) <= 1.0 + 1e-6
     assert certificate.public["private_bounds"] == {"share": 0.1, "bins": 32, "rounds": 2}
@@ -192,7 +192,14 @@ def test_a_search_under_laplace_noise_is_checked_in_l1():
         ({"within": "0:1"}, "within must be"),
         ({"within": 5}, "within must be"),
         ({"within": en.FeatureBall(1.0)}, "within must be"),
-        ({"within": en.FeatureBounds(0, 1, clip=2.0)}, "clip"),
+        ({"within": (0, 1), "columns": ()}, "empty"),
+        ({"within": (0, 1), "columns": ["age"]}, "columns must list columns of the bounds.*no names"),
+        ({"within": {"a": (0, 1)}, "columns": ["b"]}, "'b'.*The names are 'a'"),
+        ({"within": {"a": (0, 1)}, "columns": [1]}, "columns must list"),
+        ({"within": (0, 1), "columns": [-1]}, "columns must list"),
+        ({"within": (0, 1), "columns": [True]}, "columns must list"),
+        ({"within": (0, 1), "columns": 0.5}, "columns must list"),
+        ({"within": en.FeatureBounds([0, 0], [1, 1], binary=[1]), "columns": [0, 1]}, "declared 0/1"),
     ],
 )
 def test_wrong_requests_are_refused_with_a_reason(wrong, message):
@@ -209,6 +216,10 @@ def test_wrong_requests_are_refused_with_a_reason(wrong, message):
         ({"bounds": en.PrivateBounds((0, 1)), "calibration": "paper"}, "tight"),
         ({"bounds": en.PrivateBounds(([0, 0], [1, 1]))}, "one per feature"),
         ({"bounds": en.PrivateBounds((3, 3))}, "width"),
+        ({"bounds": en.PrivateBounds(LOOSE.within, columns=[3])}, "width"),
+        ({"bounds": en.PrivateBounds(en.FeatureBounds(0, 1, binary=[0, 1, 2, 3]))}, "not declared 0/1"),
+        ({"bounds": en.PrivateBounds((0, 1), columns=[4])}, "columns must list columns of the bounds"),
+        ({"bounds": en.PrivateBounds(en.FeatureBounds(0, 1, clip=2.0))}, "clip"),
         ({"bounds": en.PrivateBounds((0, 1e150))}, "Change the unit"),
         ({"bounds": en.PrivateBounds((0, 1e-95))}, "Change the unit"),
         ({"bounds": en.PrivateBounds((0, 1), share=0.9), "epsilon": 1e-3, "delta": 1e-3}, "budget of its own"),
@@ -272,7 +283,9 @@ def test_no_row_is_in_a_saved_model(tmp_path):
 
 
 def test_declared_bounds_are_kept_too():
-    assert en.AUCClassifier(bounds=(-5, 5)).fit(X, Y).bounds_ == en.FeatureBounds((-5,) * 4, (5,) * 4)
+    assert en.AUCClassifier(algorithm="moments", bounds=(-5, 5)).fit(X, Y).bounds_ == en.FeatureBounds(
+        (-5,) * 4, (5,) * 4
+    )
     assert en.AUCClassifier(epsilon=None).fit(X, Y).bounds_ is None
 
 
@@ -308,7 +321,7 @@ def test_a_tenth_of_the_budget_buys_back_ranges_ten_times_too_wide(shifted):
         )
         aucs = []
         for bounds in (within, en.PrivateBounds(within)):
-            clf = en.AUCClassifier(epsilon=1.0, bounds=bounds).fit(rows, labels)
+            clf = en.AUCClassifier(epsilon=1.0, algorithm="moments", bounds=bounds).fit(rows, labels)
             assert clf.certificate_.delta == 1 / len(rows) ** 2
             aucs.append(roc_auc_score(truth, clf.decision_function(test)))
         gains.append(aucs[1] - aucs[0])

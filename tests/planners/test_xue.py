@@ -9,6 +9,7 @@ import pytest
 from oracles import all_pairs, stated_mechanism
 
 import entrenous as en
+from entrenous.engine.phases.phase import Released
 from entrenous.engine.rows.registry import rows_of
 from entrenous.planners.xue2021 import epochs
 from entrenous.privacy.accounting import second_opinion, total_epsilon
@@ -234,7 +235,9 @@ def released(phase, plan, data, w):
     chosen = slice(None) if phase.share is None else permutation(plan.index_seed, plan.n)[slice(*phase.share)]
     X, y = data
     return (
-        replace(phase, output_noise=None).run(plan.problem, rows_of(X[chosen]), y[chosen], w, None, lambda a, b: None).w
+        replace(phase, output_noise=None)
+        .run(plan.problem, rows_of(X[chosen]), y[chosen], Released(w), None, lambda a, b: None)
+        .w
     )
 
 
@@ -248,7 +251,7 @@ def test_adjacent_records_never_move_dpgdc_farther_than_its_plan_says(n, surroga
     for neighbours in [worst_neighbours(n, 0), *(random_neighbours(n, 1, rng) for _ in range(10))]:
         phase = replace(plan.phases[0], output_noise=None)
         one, two = (
-            phase.run(plan.problem, rows_of(X), y, plan.problem.start(), None, lambda done, total: None).w
+            phase.run(plan.problem, rows_of(X), y, Released(plan.problem.start()), None, lambda done, total: None).w
             for X, y in neighbours
         )
         ratios.append(np.linalg.norm(one - two) / plan.mechanisms[0].l2_sensitivity)

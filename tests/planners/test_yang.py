@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import entrenous as en
+from entrenous.engine.phases.phase import Released
 from entrenous.engine.rows.registry import rows_of
 from entrenous.planners.streams import largest_step
 from entrenous.privacy.lemmas.stream_bounds import stream_sensitivity
@@ -208,6 +209,6 @@ def test_phases_anchored_or_not_keep_their_sensitivity():
         silent = replace(phase, output_noise=None)
         start = rng.normal(size=2)
         tables = ((rows_of(U), z), (rows_of(U2), z2))
-        first, second = (silent.run(plan.problem, *data, start, None, lambda *_: None).w for data in tables)
+        first, second = (silent.run(plan.problem, *data, Released(start), None, lambda *_: None).w for data in tables)
         worst = max(worst, np.linalg.norm(first - second) / mechanism.l2_sensitivity)
     assert 0.5 < worst <= 1.0 + 1e-9

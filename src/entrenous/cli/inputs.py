@@ -40,19 +40,21 @@ def bounds_from(texts: Sequence[str] | None, clip: float | None) -> FeatureBound
     from entrenous.problem.features.box import FeatureBounds
 
     ranges: dict[str, tuple[float, float]] = {}
+    binary: list[str | int] = []
     for text in texts:
         name, equals, pair = text.rpartition("=")
         if not equals:
             stored = FeatureBounds.from_file(text)
             clip = stored.clip if clip is None else clip
             ranges |= stored.ranges()
+            binary += stored.binary
             continue
         try:
             low, high = (float(end) for end in pair.split(":"))
         except ValueError:
             raise InputError("--bounds must be a file or col=lo:hi", text, "For example --bounds age=0:120.") from None
         ranges[name] = (low, high)
-    return FeatureBounds.from_mapping(ranges, clip)
+    return FeatureBounds.from_mapping(ranges, clip, binary)
 
 
 def loosely(ranges: FeatureBounds | None, share: float | None) -> Any:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
+import numpy as np
 from sklearn.datasets import load_breast_cancer
 from sklearn.model_selection import train_test_split
 
@@ -66,7 +67,7 @@ class Outcome:
     epsilon: float | None
     aucs: tuple[float, ...]
     algorithm: str
-    noise_per_coefficient: float
+    noise_share: float
     certificate: PrivacyCertificate | None
     """Of the first split; the others differ from it only where their numbers of rows do."""
 
@@ -166,8 +167,14 @@ def _outcome(
         fits.append(fit)
         aucs.append(fit.score(X_test, y_test))
         on_fit()
-    # A certificate holds public numbers only, so splits of one size share it: each text is checked once.
-    for certificate in {fit.certificate_.to_json(): fit.certificate_ for fit in fits if fit.certificate_}.values():
+    # Certificates of splits of one size differ in what was found only: each plan's is checked once.
+    for certificate in {fit.plan_.to_json(): fit.certificate_ for fit in fits if fit.certificate_}.values():
         certificate.verify()
-    plan = fits[0].plan_
-    return Outcome(epsilon, tuple(aucs), plan.algorithm, plan.noise_per_coefficient, fits[0].certificate_)
+    noise = float(np.median([noise_share(fit) for fit in fits]))
+    return Outcome(epsilon, tuple(aucs), fits[0].plan_.algorithm, noise, fits[0].certificate_)
+
+
+def noise_share(fit: AUCClassifier) -> float:
+    """Norm of the noise in the coefficients over their own, in internal units: from released numbers only."""
+    unit = 1.0 if fit.bounds_ is None else fit.bounds_.unit
+    return float(np.linalg.norm(fit.coef_noise_ * unit) / np.linalg.norm(fit.coef_ * unit))

@@ -55,12 +55,12 @@ def results_table(result: DemoResult) -> Table:
     """The figures of every level of privacy, for the terminal."""
     table = Table(
         title=f"Breast cancer, {result.train_rows} training rows, {result.splits} splits",
-        caption="AUC on held-out rows: mean ± sd over splits. Noise in internal units (rows of length at most 1).",
+        caption="AUC on held-out rows: mean ± sd over splits. Noise: its estimated size over that of the coefficients.",
     )
     table.add_column("epsilon", justify="right")
     table.add_column("AUC", justify="right")
     table.add_column("algorithm")
-    table.add_column("noise per coefficient", justify="right")
+    table.add_column("noise", justify="right")
     table.add_column("certificate")
     for outcome in (*result.private, result.non_private):
         private = outcome.epsilon is not None
@@ -68,7 +68,7 @@ def results_table(result: DemoResult) -> Table:
             f"{outcome.epsilon:g}" if private else "no privacy",
             f"{outcome.mean:.3f} ± {outcome.spread:.3f}",
             outcome.algorithm,
-            f"{outcome.noise_per_coefficient:.3g}" if private else "0",
+            f"{100.0 * outcome.noise_share:.0f} %" if private else "0 %",
             f"[green]{outcome.status}[/green]" if private else outcome.status,
         )
     return table
@@ -131,6 +131,6 @@ def _as_json(outcome: Outcome) -> dict[str, Any]:
         "epsilon": outcome.epsilon,
         "auc": {"mean": outcome.mean, "sd": outcome.spread, "per_split": list(outcome.aucs)},
         "algorithm": outcome.algorithm,
-        "noise_per_coefficient": outcome.noise_per_coefficient,
+        "noise_share": outcome.noise_share,
         "certificate": outcome.status,
     }

@@ -96,6 +96,11 @@ class Plan:
         return {**numbers, **({"phases": shares} if shares else {}), **self.remarks}
 
     @property
+    def gives_probability(self) -> bool:
+        """Whether the scores of a run have a link to the probability of an event."""
+        return any(phase.gives_probability for phase in self.phases)
+
+    @property
     def n_features(self) -> int:
         return self.problem.n_features
 
@@ -213,6 +218,7 @@ class Plan:
             f"{self.problem.domain.radius:g}, ridge {self.problem.ridge:g}",
             f"  work        {self.steps} steps, {self.pair_gradients:,} pair gradients",
         ]
+        lines += [f"  stages      {self.remarks['stages']}"] if "stages" in self.remarks else []
         lines += [f"  mechanism   {mechanism}" for mechanism in self.mechanisms]
         lines += [f"  your own    {name}" for name in self.own_parts]
         if self.is_private:

@@ -44,7 +44,7 @@ class Fitted:
     noise: Array
     """Sd that the privacy noise alone gives each entry of `coef`, before projection (a metric's in internal units)."""
     bounds: FeatureDomain | None = None
-    """The domain the rows were clipped into: declared, or found with `PrivateBounds`; ``None``: they were not."""
+    """The domain the rows were clipped into: declared, or found by the first phases; ``None``: they were not."""
 
 
 def run(plan: Plan, X: Any, y: Any, random_state: Any) -> Fitted:
@@ -64,24 +64,40 @@ def run(plan: Plan, X: Any, y: Any, random_state: Any) -> Fitted:
         low, high = rows.ranges()
         features = FeatureBounds(tuple(low.tolist()), tuple(high.tolist()))
     internal: Rows | None = None
-    released = Released(plan.problem.start(), None, 0)
+    released = Released(plan.problem.start(), features=features)
     for phase in plan.phases:
         if internal is None and not phase.reads_raw_rows:
-            internal = rows if features is None else rows.inside(features)
-        X_phase, y_phase = _dealt(plan, phase.records, rows if internal is None else internal, labels)
-        step = phase.run(plan.problem, X_phase, y_phase, released.w, noise, current_listener())
+            internal = _mapped(rows, features, single=phase.single_precision)
+        # Not kept under a name: the rows of one phase must be gone before those of the next are made.
+        step = phase.run(
+            plan.problem,
+            *_dealt(plan, phase.records, rows if internal is None else internal, labels),
+            released,
+            noise,
+            current_listener(),
+        )
         released = released.followed_by(step)
         if step.features is not None:
             bounds, features, internal = step.features, step.features, None
-            if certificate is not None:
-                # Released, so public from here on.
-                certificate = certificate.stating("found_bounds", features.public_numbers())
+    if certificate is not None:
+        # Released, so public from here on.
+        if bounds is not plan.features and bounds is not None:
+            certificate = certificate.stating("found_bounds", bounds.public_numbers())
+        if released.event_share is not None:
+            certificate = certificate.stating("found_event_share", released.event_share)
     means = None if plan.is_private else plan.task_object.running_means(plan.n_features)
     if means is not None and internal is not None:
         means.feed(internal, labels)
     coef, intercept = in_user_units(plan, features, targets, released, means)
     spread = noise_in_user_units(plan, features, targets, released)
     return Fitted(coef, intercept, released.w, released.steps, plan, certificate, spread, bounds)
+
+
+def _mapped(rows: Rows, features: FeatureDomain | None, *, single: bool) -> Rows:
+    """Rows in internal units; as they are where a fit without privacy has none."""
+    if features is None:
+        return rows
+    return rows.inside_single(features) if single else rows.inside(features)
 
 
 def certified(plan: Plan, noise: NoiseSource) -> PrivacyCertificate | None:
@@ -129,8 +145,6 @@ def checked_rows(plan: Plan, X: Any) -> Rows:
 
 def _need_plan_without_array(plan: Plan, rows: Rows) -> None:
     """An error where rows that are no array would have to be written out."""
-    if any(phase.reads_raw_rows for phase in plan.phases):
-        raise rows.refused("PrivateBounds reads dense rows", "Declare bounds=(low, high)")
     if plan.problem.score.positive:
         raise rows.refused("a metric reads dense rows", "Choose fewer features")
     if not all(phase.takes_sparse for phase in plan.phases):

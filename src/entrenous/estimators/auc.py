@@ -12,11 +12,15 @@ from sklearn.utils.metaestimators import available_if
 
 from entrenous.arrays import AnyArray, Array
 from entrenous.engine.online import OnlineRun
+from entrenous.engine.phases.capped_descent import class_weights
 from entrenous.engine.plan import Plan
 from entrenous.engine.run import Fitted, checked_rows
 from entrenous.estimators.base import PairwiseEstimator
 from entrenous.estimators.classes import PublicClasses
 from entrenous.estimators.one_vs_rest import joint_certificate, one_stream, plans_on_one_budget
+from entrenous.planners.budget_split import rest_of
+from entrenous.planners.logistic_gd import shares_of_stages
+from entrenous.planners.registry import algorithm_named
 from entrenous.privacy.budget import budget_for
 from entrenous.privacy.noise import fresh_index_seed
 from entrenous.problem.features.box import FeatureBounds
@@ -81,7 +85,8 @@ class AUCClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
     ----------
     coef_ : array of shape (1, n_features), or one row per class if there are several
     intercept_ : array of shape (1,) or (n_classes,)
-        A private fit pays for a threshold only with ``moments``; the others put it at the centre of the domain.
+        A private fit pays for a threshold with ``logistic-gd`` and ``moments``; the others put it at the centre of the
+        domain.
     coef_noise_ : array of the shape of coef_
         Standard deviation that the privacy noise alone gives each coefficient, before any projection; 0 without
         privacy. From public numbers, for ``moments`` from what was released.
@@ -108,7 +113,7 @@ class AUCClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
     >>> X, y = make_classification(2000, 5, random_state=0)
     >>> clf = en.AUCClassifier(epsilon=1.0, bounds=(-5, 5)).fit(X, y)
     >>> clf.plan_.algorithm, clf.certificate_.epsilon, bool(clf.score(X, y) > 0.8)
-    ('moments', 1.0, True)
+    ('logistic-gd', 1.0, True)
 
     """
 
@@ -192,12 +197,46 @@ class AUCClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
         random_state = one_stream(self.random_state)
         labels = self._against_the_rest(y, classes)
         radii = [self._radius_on(X, own, (0, 1)) for own in labels]
-        plans = self._noting_leaks(self._plans_of_each(classes, X.shape[0], random_state, radii))
-        fits = [made.run(X, own, random_state=random_state) for made, own in zip(plans, labels, strict=True)]
+        stages = self._shared_stages(X.shape[0])
+        if stages is not None:
+            fits = self._fit_on_shared_stages(X, labels, random_state, stages)
+        else:
+            plans = self._noting_leaks(self._plans_of_each(classes, X.shape[0], random_state, radii))
+            fits = [made.run(X, own, random_state=random_state) for made, own in zip(plans, labels, strict=True)]
         self._online = None
         self._keep(fits[0])
         self._take(fits, classes)
         return self
+
+    def _shared_stages(self, n: int) -> dict[str, float] | None:
+        """Shares of the budget for what all classes have in common, where the algorithm has such stages."""
+        if not self._is_private:
+            return None
+        made = self._plan_for(n, 0, {"classes": (0, 1)})
+        known = algorithm_named(made.algorithm).options if isinstance(self.algorithm, str) else ()
+        spent = shares_of_stages(made) if "standardise" in known else {}
+        return spent or None
+
+    def _fit_on_shared_stages(
+        self, X: Any, labels: Sequence[AnyArray], random_state: Any, stages: Mapping[str, float]
+    ) -> list[Fitted]:
+        """The first class finds ranges and scales for all of them, and has their share of the budget beside its own."""
+        self._need_tight("several classes")
+        n = X.shape[0]
+        whole = budget_for(self.epsilon, self.delta, n)
+        together = sum(stages.values())
+        each = (1.0 - together) / len(labels)
+        options = {**(self.options or {}), "zoom": 0.0, "standardise": 0.0}
+        options |= {name: share / (together + each) for name, share in stages.items()}
+        bounds, fits = self.bounds, []
+        for number, own in enumerate(labels):
+            budget = rest_of(whole, 1.0 - each - (together if number == 0 else 0.0))
+            arguments = {"classes": (0, 1), "epsilon": budget.epsilon, "delta": budget.delta, "bounds": bounds}
+            made = self._plan_for(n, fresh_index_seed(random_state, number), {**arguments, "options": options})
+            (made,) = self._noting_leaks([made])
+            fits.append(made.run(X, own, random_state=random_state))
+            bounds, options = fits[0].bounds, {**options, "zoom": 0.0, "standardise": 0.0}
+        return fits
 
     def _against_the_rest(self, y: AnyArray, classes: tuple[Any, ...]) -> list[AnyArray]:
         codes = class_codes(y, classes, binary=False)
@@ -285,6 +324,41 @@ class AUCClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
         scores = self.decision_function(X)
         labels: AnyArray = self.classes_[scores.argmax(axis=1) if scores.ndim > 1 else (scores > 0.0).astype(int)]
         return labels
+
+    @available_if(lambda self: self._has_probability())  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Array:
+        """The probability of each class: that of the loss's own link, from what was released.
+
+        ``logistic-gd`` minimises a weighted logistic loss, whose expected slope vanishes where the probability of an
+        event is ``c/(a + c)``, a and c the capped slopes of an event and of another record. With several classes each
+        one's probability against the rest, divided by their sum.
+        """
+        scores = self.decision_function(X)
+        links = [class_weights(share) for share in self.event_share_]
+        if scores.ndim == 1:
+            event = links[0].probability(scores + links[0].even_score)
+            return np.column_stack([1.0 - event, event])
+        each = [link.probability(column + link.even_score) for link, column in zip(links, scores.T, strict=True)]
+        return np.column_stack(each) / np.sum(each, axis=0)[:, None]
+
+    @property
+    def event_share_(self) -> Array:
+        """The share of events that a private fit released, 1/2 where it released none; one per row of `coef_`."""
+        self._need_fit()
+        public = {} if self.certificate_ is None else self.certificate_.public
+        parts = [part["public"] for part in public["parts"]] if "parts" in public else [public] * len(self.coef_)
+        return np.array([part.get("found_event_share", 0.5) for part in parts])
+
+    def _has_probability(self) -> bool:
+        """Whether the model has a link to probabilities; before it is fitted, whether it can have one."""
+        made = getattr(self, "plan_", None)
+        hopeful = self._is_private and self.algorithm in ("auto", "logistic-gd") and self.surrogate is None
+        if made.gives_probability if made is not None else hopeful:
+            return True
+        raise AttributeError(
+            f"algorithm={self.algorithm!r} ranks without probabilities here. A private fit with "
+            'algorithm="logistic-gd", which "auto" takes for delta > 0, has them.'
+        )
 
     def score(self, X: Any, y: Any) -> float:
         """AUC on these rows, of several classes the mean over those that occur, each against the rest.

@@ -27,7 +27,6 @@ from entrenous.privacy.certificate import PrivacyCertificate
 from entrenous.privacy.noise import fresh_index_seed
 from entrenous.problem.features.declared import missing_bounds
 from entrenous.problem.features.domain import FeatureDomain
-from entrenous.problem.features.private_bounds import PrivateBounds
 
 OPEN_END = 10**12
 """Records that an online fit without privacy is planned for when nobody says how many will come."""
@@ -234,8 +233,7 @@ class PairwiseEstimator(ShowsPrivacy):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        asks_for_sums = self._asks_for_sums and not isinstance(self.bounds, PrivateBounds)
-        tags.input_tags.sparse = self._takes_sparse and asks_for_sums
+        tags.input_tags.sparse = self._takes_sparse and self._asks_for_sums
         return tags
 
     @property

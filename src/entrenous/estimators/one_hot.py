@@ -87,7 +87,8 @@ class OneHot(TransformerMixin, BaseEstimator):
     def bounds(self, clip: float | None = None) -> FeatureBounds:
         """The public domain of the output, for an estimator's `bounds`; `clip` as in `FeatureBounds`, for its rows.
 
-        Without `clip` the radius is the smallest that contains every row of the output.
+        Without `clip` the radius is the smallest that contains every row of the output. Indicator columns are declared
+        `binary`; inside `PrivateBounds` the numeric columns are searched, and they keep their ranges.
         """
         low: list[float] = []
         high: list[float] = []
@@ -98,6 +99,7 @@ class OneHot(TransformerMixin, BaseEstimator):
             low += [2.0 / k - 1.0 if k > 1 else 0.0] * k
             high += [1.0] * k
             reach += k / (k - 1.0) if k > 1 else 1.0
+        indicators = len(low)
         ranges = self._ranges()
         low += [pair[0] for pair in ranges.values()]
         high += [pair[1] for pair in ranges.values()]
@@ -105,7 +107,8 @@ class OneHot(TransformerMixin, BaseEstimator):
         inner = self.numeric.clip if isinstance(self.numeric, FeatureBounds) else None
         reach += min(box, inner or math.inf) ** 2
         names = tuple(self.get_feature_names_out().tolist())
-        return FeatureBounds(tuple(low), tuple(high), math.sqrt(reach) if clip is None else clip, names)
+        radius = math.sqrt(reach) if clip is None else clip
+        return FeatureBounds(tuple(low), tuple(high), radius, names, (*names[:indicators], *self._binary()))
 
     def _blocks(self) -> Iterator[tuple[Column, Sequence[Any]]]:
         if not isinstance(self.categories, Mapping) or not self.categories:
@@ -138,6 +141,11 @@ class OneHot(TransformerMixin, BaseEstimator):
             return dict(self.numeric.ranges().items())
         declared = FeatureBounds.from_mapping(self.numeric).ranges()
         return dict(zip(self.numeric, declared.values(), strict=True))
+
+    def _binary(self) -> tuple[str, ...]:
+        """Names of the numeric columns that are declared to hold two values."""
+        declared = self.numeric
+        return tuple(map(str, declared.binary)) if isinstance(declared, FeatureBounds) else ()
 
     def _columns_of(self, X: Any) -> dict[Column, AnyArray]:
         """Each declared column; the declared ones must be the table's, no more and no fewer."""

@@ -99,8 +99,7 @@ class PrivateStandardizer(OneToOneFeatureMixin, TransformerMixin, ShowsPrivacy):
         budget = budget_for(self.epsilon, self.delta, len(X))
         loose = (float(X.min()), max(float(X.max()), float(X.min()) + 1.0)) if self.within is None else self.within
         names = getattr(self, "feature_names_in_", None)
-        within = PrivateBounds(loose).for_features(X.shape[1], names)
-        release = find_bounds(1.0, budget, within)
+        release = find_bounds(1.0, budget, PrivateBounds(loose).for_features(X.shape[1], names))
         noise = noise_from(self.random_state)
         certificate = None if release.mechanism is None else _certificate(release, budget, len(X))
         certificate = as_seeded_if(noise.seeded, certificate)

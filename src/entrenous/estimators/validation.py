@@ -18,7 +18,11 @@ def validated(estimator: Any, **arrays_and_checks: Any) -> Any:
     try:
         # A warning of a number too large for float64 would tell of a row; it becomes an infinity, which is refused.
         with np.errstate(all="ignore"):
-            return validate_data(estimator, dtype=np.float64, **arrays_and_checks)
+            # Bounds map the rows to other numbers anyway, so that float32 ones need no copy first.
+            mapped = getattr(estimator, "bounds", None) is not None
+            return validate_data(
+                estimator, dtype=[np.float64, np.float32] if mapped else np.float64, **arrays_and_checks
+            )
     except ValueError as error:
         if "Complex data" in str(error):
             raise InputError("Complex data not supported", "complex numbers", "Take their parts as features.") from None

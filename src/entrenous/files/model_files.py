@@ -195,7 +195,7 @@ def _strange_bounds(estimator: Any, plans: tuple[Plan, ...]) -> Iterator[tuple[s
         yield "bounds for every plan", f"{len(kept)} for {len(plans)}"
         return
     for k, (plan, bounds) in enumerate(zip(plans, kept, strict=True)):
-        if not any(phase.reads_raw_rows for phase in plan.phases):
+        if not any(phase.finds_bounds for phase in plan.phases):
             if bounds != plan.features:
                 yield "the bounds of its plan", "others"
         elif stated and (bounds is None or as_json(dict(bounds.public_numbers())) != stated[k].get("found_bounds")):

@@ -11,8 +11,8 @@ from entrenous.problem.tasks.task import Task
 
 
 def choose(budget: Budget, surrogate: Surrogate | None, ridge: float, task: Task) -> str:
-    """Pure privacy: noise on the result of descent. Otherwise class moments where least squares will do, else noisy
-    gradients, else the first algorithm that covers the task.
+    """Pure privacy: noise on the result of descent. Otherwise logistic regression in private units where the surrogate
+    is open, class moments for least squares, else noisy gradients, else the first algorithm that covers the task.
     """
     if budget.is_pure and (surrogate is None or surrogate.convex) and algorithm_named("dpgdsc").covers(task):
         if ridge <= 0.0:
@@ -22,8 +22,12 @@ def choose(budget: Budget, surrogate: Surrogate | None, ridge: float, task: Task
                 "Set ridge=0.01, or use delta=None (1/n**2).",
             )
         return "dpgdsc"
-    least_squares = surrogate is None or isinstance(surrogate, Square)
-    for name, suits in (("moments", least_squares), ("noisy-gd", True)):
+    usual = (
+        ("logistic-gd", surrogate is None),
+        ("moments", surrogate is None or isinstance(surrogate, Square)),
+        ("noisy-gd", True),
+    )
+    for name, suits in usual:
         if suits and algorithm_named(name).covers(task):
             return name
     return next(record.name for record in algorithms() if record.covers(task))

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-
-import numpy as np
+from dataclasses import replace
 
 from entrenous.engine.phases.find_bounds import ROUNDS, FindBounds
 from entrenous.engine.phases.intercept import CLIP, InterceptRelease
@@ -23,7 +22,7 @@ from entrenous.privacy.lemmas.statistics import clipped_mean_sensitivity, featur
 from entrenous.privacy.mechanisms.gaussian import Gaussian
 from entrenous.privacy.mechanisms.laplace import L2Laplace, Laplace
 from entrenous.privacy.mechanisms.mechanism import Mechanism
-from entrenous.problem.features.box import FeatureBounds
+from entrenous.problem.features.private_bounds import PrivateBounds
 
 _SAFE = 1e-9
 """Relative step to the safe side, so that rounding in two root searches cannot add up to more than the budget."""
@@ -32,12 +31,12 @@ _PRECISION = 1e-5
 _LOOKS = 12
 
 
-def find_bounds(share: float, budget: Budget, within: FeatureBounds) -> FindBounds:
+def find_bounds(share: float, budget: Budget, asked: PrivateBounds, *, draws_in: bool = True) -> FindBounds:
     """The search for bounds inside loose ranges, with noise for its share of the budget."""
+    search = FindBounds(asked.within, share, None, only=asked.only, draws_in=draws_in)
     if not budget.is_private:
-        return FindBounds(within, share, None)
-    low, high = within.sides()
-    bound = feature_histograms_sensitivity(int(np.count_nonzero(low < high)))
+        return search
+    bound = feature_histograms_sensitivity(search.columns.size)
     noise: Mechanism
     if budget.is_pure:
         # Per bin, this is less noise than the l2 mechanism's: one record moves 2 d of the counts, not all of them.
@@ -46,7 +45,7 @@ def find_bounds(share: float, budget: Budget, within: FeatureBounds) -> FindBoun
     else:
         mu = math.sqrt(share / ROUNDS) * mu_for(budget.epsilon, budget.delta)
         noise = Gaussian(bound.l2_only(), bound.value / mu, count=ROUNDS)
-    return FindBounds(within, share, noise)
+    return replace(search, noise=noise)
 
 
 def rest_of(budget: Budget, share: float) -> Budget:

@@ -16,7 +16,6 @@ from entrenous.planners.budget_split import find_bounds, intercept_release, on_t
 from entrenous.planners.registry import Algorithm, algorithm_named, algorithms, planner_options, unit_radius
 from entrenous.privacy.budget import budget_for
 from entrenous.privacy.noise import fresh_index_seed
-from entrenous.problem.features.box import FeatureBounds
 from entrenous.problem.features.declared import feature_domain_from
 from entrenous.problem.features.domain import FeatureDomain
 from entrenous.problem.features.private_bounds import PrivateBounds
@@ -72,8 +71,9 @@ def plan(
     _number("ridge", ridge, positive=False)
     wanted = None if surrogate is None else surrogate_from(surrogate)
     budget = budget_for(epsilon, delta, n)
-    features = _features(bounds, n_features, feature_names, calibration)
-    share = bounds.share if isinstance(bounds, PrivateBounds) else 0.0
+    asked = _asked_bounds(bounds, n_features, feature_names, calibration)
+    features = asked.within if isinstance(asked, PrivateBounds) else asked
+    share = asked.share if isinstance(asked, PrivateBounds) else 0.0
     _check_intercept(intercept_share, share, kind, calibration)
     public_classes = kind.public_classes(classes)
     public_targets = kind.public_targets(target_bounds, is_private=budget.is_private)
@@ -95,14 +95,19 @@ def plan(
         ridge=float(ridge),
     )
     arguments = _planner_arguments(planner, max_iter, calibration, options)
+    if "features" in planner_options(planner):
+        arguments["features"] = asked
+        if isinstance(asked, PrivateBounds) and budget.is_private:
+            # It plans the search itself.
+            arguments.setdefault("zoom", share)
+            share = 0.0
     if "index_seed" in planner_options(planner):
         # The user's own word in `options` goes before what an estimator passes.
         arguments["index_seed"] = _index_seed(arguments.get("index_seed", index_seed))
     before: tuple[Phase, ...] = ()
     after: tuple[Phase, ...] = ()
-    if isinstance(bounds, PrivateBounds):
-        assert isinstance(features, FeatureBounds)
-        before = (find_bounds(share, budget, features),)
+    if isinstance(asked, PrivateBounds) and share > 0.0:
+        before = (find_bounds(share, budget, asked),)
     if intercept_share > 0.0 and budget.is_private:
         after = (intercept_release(intercept_share, budget, n),)
     others = [phase.mechanism for phase in (*before, *after) if phase.mechanism is not None]
@@ -119,8 +124,10 @@ def plan(
     ).checked()
 
 
-def _features(bounds: Any, n_features: int, names: Sequence[str] | None, calibration: str) -> FeatureDomain | None:
-    """The declared domain; for `PrivateBounds` the loose one to search in."""
+def _asked_bounds(
+    bounds: Any, n_features: int, names: Sequence[str] | None, calibration: str
+) -> FeatureDomain | PrivateBounds | None:
+    """The declared domain, or the request to search in one, with a range per feature."""
     if bounds is None:
         return None
     if not isinstance(bounds, PrivateBounds):
@@ -196,7 +203,7 @@ def _planner_arguments(
     planner: Callable[..., Plan], max_iter: int | None, calibration: str, options: Mapping[str, Any] | None
 ) -> dict[str, Any]:
     known = planner_options(planner)
-    reserved = ("max_iter", "calibration")
+    reserved = ("max_iter", "calibration", "features")
     given = dict(options or {})
     unknown = [key for key in given if key not in known or key in reserved]
     if unknown:

@@ -83,12 +83,17 @@ def _phase(thing: Any) -> bool:
 def _private_bounds(thing: Any) -> bool:
     return (
         isinstance(thing, Mapping)
-        and set(thing) == {"share", "bins", "rounds"}
+        and set(thing) - {"columns"} == {"share", "bins", "rounds"}
+        and ("columns" not in thing or _columns(thing["columns"]))
         and _positive(thing["share"])
         and thing["share"] <= 1
         and _whole(2)(thing["bins"])
         and _whole(1)(thing["rounds"])
     )
+
+
+def _columns(thing: Any) -> bool:
+    return isinstance(thing, list | tuple) and len(thing) > 0 and all(map(_whole(0), thing))
 
 
 def _list_of_text(thing: Any) -> bool:

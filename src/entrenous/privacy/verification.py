@@ -16,7 +16,8 @@ from entrenous.privacy.certificate import COMPOSITION, NO_PROBLEM, PrivacyCertif
 from entrenous.privacy.certificate_fields import check_fields
 from entrenous.privacy.composition import mechanisms_of
 from entrenous.privacy.lemmas.bound import Bound, lemma_named, requirement_of
-from entrenous.privacy.lemmas.statistics import LEMMA_11, LEMMA_13
+from entrenous.privacy.lemmas.pointwise import LEMMA_14, LEMMA_15, LEMMA_16
+from entrenous.privacy.lemmas.statistics import LEMMA_11, LEMMA_13, searched_features
 from entrenous.privacy.mechanisms.mechanism import EVERYWHERE, Mechanism, disjoint
 from entrenous.problem.features.domain import INTERNAL_DIAMETER
 from entrenous.problem.parameter_domains import PARAMETER_DOMAINS, ParameterDomain, WholeSpace
@@ -31,8 +32,9 @@ _RELATIVE = 1e-9
 STANDARDIZER = "private-standardizer"
 """The one algorithm without an objective: it releases centre and scale only."""
 
-_BESIDE = (LEMMA_11, LEMMA_13)
-"""Lemmas of bounds and intercept, released beside an algorithm: a model needs another one as well."""
+_OF_BOUNDS = (LEMMA_11, LEMMA_14, LEMMA_15)
+_BESIDE = (*_OF_BOUNDS, LEMMA_13, LEMMA_16)
+"""Lemmas of bounds, intercept and share of events, released beside an algorithm: a model needs another as well."""
 
 
 class Findings(NamedTuple):
@@ -186,10 +188,37 @@ def _check_other_releases(certificate: PrivacyCertificate) -> None:
     if ("intercept" in public or "level" in public) and not any(m.lemma == LEMMA_13 for m in everywhere):
         raise _false("intercept", "priced", "free")
     stated = public.get("private_bounds")
-    priced = sum(m.count for m in everywhere if m.lemma == LEMMA_11)
-    rounds = 0 if stated is None else stated["rounds"]
-    if priced < rounds or ("found_bounds" in public and stated is None):
-        raise _false("search for bounds", f"priced in {max(rounds, 1)} rounds over all records", f"{priced} rounds")
+    releases = {
+        LEMMA_11: (0 if stated is None else stated["rounds"]) + ("zoom" in public),
+        LEMMA_14: int("centre" in public),
+        LEMMA_15: int("standardise" in public),
+        LEMMA_16: int("event_share" in public or "found_event_share" in public),
+    }
+    for lemma, needed in releases.items():
+        priced = sum(m.count for m in everywhere if m.lemma == lemma)
+        if priced < needed:
+            raise _false(f"list of releases under {lemma}", f"of {needed} over all records", f"{priced}")
+    if "found_bounds" in public and not any(releases[lemma] for lemma in _OF_BOUNDS):
+        raise _false("search for bounds", "stated and priced", "neither")
+    try:
+        moved = _ranges_moved_unsearched(public)
+    except (LookupError, TypeError, ValueError) as error:
+        raise PrivacyError("found bounds need a range per feature", str(error), "Do not rely on it.") from error
+    if moved:
+        raise _false("list of columns that were searched", f"with {', '.join(map(str, moved))}", "without")
+
+
+def _ranges_moved_unsearched(public: Mapping[str, Any]) -> list[int]:
+    """Numbers of the columns whose range was found, although no stated search looked at them."""
+    domain, found = public.get("domain"), public.get("found_bounds")
+    # A released centre moves the ranges of all columns.
+    if domain is None or found is None or "centre" in public or not ("low" in domain and "low" in found):
+        return []
+    declared = zip(domain["low"], domain["high"], strict=True)
+    kept = zip(declared, zip(found["low"], found["high"], strict=True), strict=True)
+    moved = {j for j, (before, after) in enumerate(kept) if before != after}
+    searched = searched_features(public) if "private_bounds" in public or "zoom" in public else frozenset()
+    return sorted(moved - searched)
 
 
 def _recomputed(problem: Problem | None, certificate: PrivacyCertificate, mechanism: Mechanism) -> Bound:

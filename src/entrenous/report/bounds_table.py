@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from entrenous.arrays import AnyArray, Array
 from entrenous.engine.plan import Plan
 from entrenous.errors import InputError
 from entrenous.planners.planning import plan
@@ -24,8 +25,10 @@ class FeatureLine(NamedTuple):
     name: str
     low: float
     high: float
-    share: float
-    """Its part of the squared diameter in the user's units."""
+    kind: str
+    """``"range"``, ``"0/1"`` or ``"constant"``."""
+    size: float
+    """How far its values usually are from the middle of the range, in half-widths; nan for a ball."""
     noise: float
     """Sd that the noise alone gives its coefficient, before projection, per user's unit; nan for a constant."""
     hidden: float
@@ -39,8 +42,10 @@ class DomainDescription:
     heading: str
     notes: tuple[str, ...]
     lines: tuple[FeatureLine, ...]
-    diameter: float
-    """Largest distance between two rows, in the user's units."""
+    size: float
+    """How long a row usually is, measured from the middle of all ranges, in half-widths; nan for a ball."""
+    reach: float
+    """How long a row can be: the clipping radius, or the corner of the box, in half-widths; a ball's own radius."""
 
     @classmethod
     def of(cls, plan: Plan) -> DomainDescription:
@@ -50,15 +55,14 @@ class DomainDescription:
             raise InputError("a description needs a plan with bounds", "none", "Pass bounds to entrenous.plan.")
         unit, origin, d = domain.unit, domain.origin, plan.n_features
         if isinstance(domain, FeatureBounds):
-            low, high = np.array(domain.low), np.array(domain.high)
-            reach = (high - low) / 2.0
-            names = domain.names
-            diameter = float(np.linalg.norm(high - low))
+            low, high = domain.sides()
+            kinds = np.where(low == high, "constant", np.where(domain.is_binary, "0/1", "range"))
+            sizes = _usual_sizes(low, high, domain.is_binary)
+            names, reach = domain.names, min(domain.clip or math.inf, _corner(domain))
         else:
-            low, high, reach = origin - unit, origin + unit, unit
-            names, diameter = None, 2.0 * domain.radius
-        squares = np.square(reach / max(float(reach.max()), 1e-300))
-        share = squares / max(float(squares.sum()), 1e-300)
+            low, high = origin - unit, origin + unit
+            kinds, sizes = np.full(d, "range"), np.full(d, math.nan)
+            names, reach = None, domain.radius
         noise = np.divide(plan.noise_per_coefficient, unit, out=np.full(d, math.nan), where=unit > 0.0)
         lines = tuple(
             FeatureLine(*line)
@@ -66,31 +70,43 @@ class DomainDescription:
                 names or [f"x{i}" for i in range(d)],
                 low.tolist(),
                 high.tolist(),
-                share.tolist(),
+                kinds.tolist(),
+                sizes.tolist(),
                 noise.tolist(),
                 (_hidden(plan) * unit).tolist(),
                 strict=True,
             )
         )
-        return cls(_heading(plan, diameter), _notes(domain), lines, diameter)
+        size = float(np.linalg.norm(sizes))
+        return cls(_heading(plan, size, reach), _notes(domain, size), lines, size, reach)
 
     def header(self) -> tuple[str, ...]:
         """Column names of `rows`."""
-        return ("feature", "low", "high", "width", "share of diameter", "noise of coefficient", "hidden difference")
+        return (
+            "feature",
+            "low",
+            "high",
+            "half-width",
+            "kind",
+            "usual size",
+            "noise of coefficient",
+            "hidden difference",
+        )
 
     def rows(self) -> list[tuple[str, ...]]:
-        """One row of text per feature, the widest first."""
+        """One row of text per feature, in the order of the table."""
         return [
             (
                 line.name,
                 f"{line.low:.4g}",
                 f"{line.high:.4g}",
-                f"{line.high - line.low:.4g}",
-                f"{line.share:.1%}",
-                "constant" if math.isnan(line.noise) else f"{line.noise:.3g}",
+                f"{line.high / 2.0 - line.low / 2.0:.4g}",
+                line.kind,
+                "-" if math.isnan(line.size) else f"{line.size:.2g}",
+                "-" if math.isnan(line.noise) else f"{line.noise:.3g}",
                 "-" if math.isnan(line.hidden) else f"{line.hidden:.3g}",
             )
-            for line in sorted(self.lines, key=lambda line: -line.share)
+            for line in self.lines
         ]
 
     def __str__(self) -> str:
@@ -114,9 +130,32 @@ class DomainDescription:
         )
 
 
-def _heading(plan: Plan, diameter: float) -> str:
+def _heading(plan: Plan, size: float, reach: float) -> str:
     price = f"epsilon {plan.budget.epsilon:g}" if plan.is_private else "no privacy"
-    return f"{plan.algorithm}, n = {plan.n}, {price}; diameter {diameter:.4g}, noise in the units of each feature"
+    rows = (
+        f"rows within {reach:.4g} of the centre"
+        if math.isnan(size)
+        else f"rows about {size:.3g} half-widths long, at most {reach:.3g}"
+    )
+    return f"{plan.algorithm}, n = {plan.n}, {price}; {rows}; noise in the units of each feature"
+
+
+def _usual_sizes(low: Array, high: Array, binary: AnyArray) -> Array:
+    """Distances from the middle of the range, in half-widths, of values that average there.
+
+    Spread evenly, the root of their mean square is ``sqrt(1/3)``. Two levels at p and q average in the middle with mean
+    square ``-p q``; they are 0 and 1 where the range holds both, as for `OneHot`, else its ends.
+    """
+    origin, half = low / 2.0 + high / 2.0, high / 2.0 - low / 2.0
+    holds_both = (low <= 0.0) & (high >= 1.0)
+    levels = [np.where(holds_both, level, end) for level, end in ((0.0, low), (1.0, high))]
+    p, q = (np.divide(level - origin, half, out=np.zeros_like(half), where=half > 0.0) for level in levels)
+    even = np.where(half > 0.0, 1.0 / 3.0, 0.0)
+    return np.sqrt(np.where(binary, np.maximum(-p * q, 0.0), even))
+
+
+def _corner(domain: FeatureBounds) -> float:
+    return math.sqrt(max(1, int(np.count_nonzero(domain.unit))))
 
 
 def _hidden(plan: Plan) -> float:
@@ -132,27 +171,30 @@ def _hidden(plan: Plan) -> float:
     return 4.0 * math.sqrt(2.0) / (plan.n * mu_for(plan.budget.epsilon, plan.budget.delta))
 
 
-def _notes(domain: FeatureBounds | FeatureBall) -> tuple[str, ...]:
+def _notes(domain: FeatureBounds | FeatureBall, size: float) -> tuple[str, ...]:
     if isinstance(domain, FeatureBall):
         return (
             f"A ball of radius {domain.radius:g} takes all features in one unit: those that vary little against it "
             "drown. Ranges (FeatureBounds) give each feature its own unit.",
         )
-    corner = math.sqrt(max(1, int(np.count_nonzero(domain.unit))))
+    corner = _corner(domain)
     notes = [
-        "Hidden difference: class means closer than this are lost in the noise (one sd). It grows with the width of a "
-        "range and, through the diameter, with the number of features.",
+        "Hidden difference: class means closer than this are lost in the noise (one sd). It grows with the half-width "
+        "of the range and with how long a row can be.",
         "A coefficient is per unit of its feature: a wider range shows less noise there and hides more.",
+        "Usual sizes are those of values that average in the middle of their range, spread evenly or, for 0/1 columns, "
+        "at two levels.",
     ]
     if domain.clip is None or domain.clip >= corner:
         notes.append(
-            f"The corners of the box are {corner:.3g} half-widths from its centre; records rarely live there. A "
-            f"clipping radius q hides q/{corner:.3g} as much."
+            f"The corners of the box are {corner:.3g} half-widths from its centre; most rows are about {size:.3g} "
+            f"long. A clipping radius q hides q/{corner:.3g} as much."
         )
     else:
+        drawn = "most rows are drawn in" if domain.clip < size else "rows farther out are drawn in"
         notes.append(
             f"Clipping radius {domain.clip:.3g} of {corner:.3g} half-widths: {corner / domain.clip:.2g} times less is "
-            "hidden than for the whole box; rows farther out are drawn in."
+            f"hidden than for the whole box; {drawn}."
         )
     return tuple(notes)
 

@@ -95,8 +95,10 @@ class Descent(Phase):
         """What noise is added to at each step."""
         return all_pairs_gradient(problem, w, X, y)
 
-    def run(self, problem: Problem, X: Rows, y: AnyArray, w: Array, noise: NoiseSource, progress: Progress) -> Released:
-        w = problem.domain.project(w)
+    def run(
+        self, problem: Problem, X: Rows, y: AnyArray, so_far: Released, noise: NoiseSource, progress: Progress
+    ) -> Released:
+        w = problem.domain.project(so_far.w)
         total = w if self.average_from == 0 else np.zeros_like(w)
         for t in range(1, self.total_steps + 1):
             gradient = release_parameter(self.gradient_noise, problem, self.gradient(problem, w, X, y), noise)

@@ -23,6 +23,10 @@ _STANDS_OUT = 2.0
 """Standard deviations by which a bin has to differ from what the normals explain before the rest of it counts."""
 _INSIDE, _DEVIATIONS = 0.95, 1.96
 """The spread is that of a normal distribution whose symmetric window for 95 % of the records is the same."""
+_LUMP = 0.8
+"""Share of the records in the last window that makes a lump of one bin at an end of the declared range, as an
+indicator's zeros are. Where counts are readable, a column that only starts there has about half of its records in that
+bin, or fewer."""
 
 
 class Histograms(NamedTuple):
@@ -33,21 +37,31 @@ class Histograms(NamedTuple):
     counts: Array
 
 
-def read_histograms(rounds: Sequence[Histograms], n: int, noise: float) -> tuple[Array, Array]:
+class Reading(NamedTuple):
+    """What the counts say, per feature."""
+
+    centre: Array
+    spread: Array
+    lump: Array
+    """-1 or 1 where next to all records seem to be at that end of the declared range, else 0."""
+
+
+def read_histograms(rounds: Sequence[Histograms], n: int, noise: float) -> Reading:
     """Centre and standard deviation per feature, looked for in the window of the last round.
 
     `noise` is the sd of the noise on every count. Where the noise is larger than all counts, the centre is that of the
-    window and the spread is most of it.
+    window and the spread is most of it. The declared range is from -1 to 1. A lump at one of its ends says nothing of
+    the other values: a level that is rarer than the noise is hidden from every count, and one that is rarer than the
+    spread's 5 % is not in the spread.
     """
     found = [
         _read_feature([(low[j], high[j], counts[j]) for low, high, counts in rounds], n, noise)
         for j in range(rounds[-1].low.size)
     ]
-    centres, spreads = np.array(found).T
-    return centres, spreads
+    return Reading(*np.array(found).T)
 
 
-def _read_feature(rounds: Sequence[tuple[float, float, Array]], n: int, noise: float) -> tuple[float, float]:
+def _read_feature(rounds: Sequence[tuple[float, float, Array]], n: int, noise: float) -> tuple[float, float, float]:
     low, high, counts = rounds[-1]
     bins = counts.size
     centres = np.repeat(np.linspace(low, high, _CENTRES), _SPREADS)
@@ -63,7 +77,15 @@ def _read_feature(rounds: Sequence[tuple[float, float, Array]], n: int, noise: f
     rest = np.clip(counts / n, 0.0, 1.0) - explained
     believed = explained + np.sign(rest) * np.maximum(np.abs(rest) - _STANDS_OUT * np.sqrt(variance) / n, 0.0)
     believed = np.maximum(believed, 0.0)
-    return _centre_and_spread(believed / believed.sum(), low, high)
+    believed /= believed.sum()
+    return (*_centre_and_spread(believed, low, high), _lump(believed, low, high))
+
+
+def _lump(shares: Array, low: float, high: float) -> float:
+    """Of what lies inside the window: the far end bin of a narrowed one also holds what is anywhere beyond."""
+    if low <= -1.0 and shares[0] >= _LUMP * (1.0 if high >= 1.0 else shares[:-1].sum()):
+        return -1.0
+    return 1.0 if high >= 1.0 and shares[-1] >= _LUMP * (1.0 if low <= -1.0 else shares[1:].sum()) else 0.0
 
 
 def _bin_shares(edges: Array, centres: Array, spreads: Array) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -26,6 +26,8 @@ CLIP = 1.0
 class InterceptRelease(StatisticPhase):
     """The mean of the clipped errors at the parameter that came before, plus noise (Lemma 13)."""
 
+    lemma: ClassVar[str] = LEMMA_13
+
     share: float
     noise: Mechanism
     clip: float = CLIP
@@ -35,10 +37,6 @@ class InterceptRelease(StatisticPhase):
         return self.noise
 
     @property
-    def lemmas(self) -> tuple[str, ...]:
-        return (LEMMA_13,)
-
-    @property
     def numbers(self) -> dict[str, Any]:
         return {"intercept": {"share": self.share, "clip": self.clip}}
 
@@ -46,14 +44,12 @@ class InterceptRelease(StatisticPhase):
     def unit_rows(self) -> bool:
         return True
 
-    @property
-    def takes_sparse(self) -> bool:
-        return True
-
     def exact(self, X: Rows, y: AnyArray, w: Array) -> float:
         """The mean before noise."""
         return float(np.mean(np.clip(y - X.scores(w), -self.clip, self.clip)))
 
-    def run(self, problem: Problem, X: Rows, y: AnyArray, w: Array, noise: NoiseSource, progress: Progress) -> Released:
-        released = float(self.noise.release(np.array([self.exact(X, y, w)]), noise)[0])
-        return Released(w, float(np.clip(released, -self.clip, self.clip)), 0)
+    def run(
+        self, problem: Problem, X: Rows, y: AnyArray, so_far: Released, noise: NoiseSource, progress: Progress
+    ) -> Released:
+        released = float(self.noise.release(np.array([self.exact(X, y, so_far.w)]), noise)[0])
+        return Released(so_far.w, float(np.clip(released, -self.clip, self.clip)), 0)

@@ -136,13 +136,15 @@ class ListedMinimise(Minimise):
     def pair_gradients(self, n: int) -> int:
         return self.max_iter * self.listed.pairs
 
-    def run(self, problem: Problem, X: Rows, y: AnyArray, w: Array, noise: NoiseSource, progress: Progress) -> Released:
+    def run(
+        self, problem: Problem, X: Rows, y: AnyArray, so_far: Released, noise: NoiseSource, progress: Progress
+    ) -> Released:
         smooth, rows = replace(problem, surrogate=differentiable(problem.surrogate)), X.array()
 
         def objective(w: Array) -> tuple[float, Array]:
             return listed_objective(smooth, w, rows, y)
 
-        w, iterations = projected_minimum(smooth, objective, w, self.tolerance, self.max_iter, progress)
+        w, iterations = projected_minimum(smooth, objective, so_far.w, self.tolerance, self.max_iter, progress)
         return Released(w, None, iterations)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from entrenous.arrays import AnyArray, Array
+from entrenous.arrays import AnyArray
 from entrenous.engine.phases.phase import Phase, Released
 from entrenous.engine.progress import Progress
 from entrenous.engine.rows.rows import Rows
@@ -50,6 +50,8 @@ class Minimise(Phase):
     def noise_per_coefficient(self, problem: Problem, n: int) -> float:
         return 0.0
 
-    def run(self, problem: Problem, X: Rows, y: AnyArray, w: Array, noise: NoiseSource, progress: Progress) -> Released:
-        w, iterations = minimise(problem, X, y, w, self.tolerance, self.max_iter, progress)
+    def run(
+        self, problem: Problem, X: Rows, y: AnyArray, so_far: Released, noise: NoiseSource, progress: Progress
+    ) -> Released:
+        w, iterations = minimise(problem, X, y, so_far.w, self.tolerance, self.max_iter, progress)
         return Released(w, None, iterations)

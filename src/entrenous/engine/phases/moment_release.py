@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from entrenous.arrays import AnyArray, Array
+from entrenous.arrays import AnyArray
 from entrenous.engine.phases.phase import Phase, Released
 from entrenous.engine.progress import Progress
 from entrenous.engine.rows.class_moments import ClassMoments
@@ -58,7 +58,9 @@ class MomentRelease(Phase):
             return 0.0
         return self.noise.rms(1) / self.weights[1] * float(np.sqrt(2.0)) / (n / 2.0)
 
-    def run(self, problem: Problem, X: Rows, y: AnyArray, w: Array, noise: NoiseSource, progress: Progress) -> Released:
+    def run(
+        self, problem: Problem, X: Rows, y: AnyArray, so_far: Released, noise: NoiseSource, progress: Progress
+    ) -> Released:
         moments = self.release(X.class_moments(y), noise)
         ranking = ranking_from_moments(
             moments, ridge=problem.ridge, noise=self.noise_in_moments, shrinkage=self.shrinkage

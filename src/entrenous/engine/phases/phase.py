@@ -24,17 +24,23 @@ class Released(NamedTuple):
     """What a phase releases: a parameter, an intercept or bounds. Internal units (`problem.features.domain`)."""
 
     w: Array
-    intercept: float | None
-    steps: int
+    intercept: float | None = None
+    steps: int = 0
     noise: Array | None = None
     """Sd of the noise in each coefficient where the phase knows better than `noise_per_coefficient`."""
     features: FeatureDomain | None = None
     """The domain that later phases clip rows into, if this phase looked for one."""
+    event_share: float | None = None
+    """Share of events among the records, if this phase looked for it."""
 
     def followed_by(self, later: Released) -> Released:
-        """Both results as one, after a later phase: its parameter, and the intercept of whichever released one."""
-        intercept = self.intercept if later.intercept is None else later.intercept
-        return later._replace(intercept=intercept, steps=self.steps + later.steps)
+        """Both results as one, after a later phase: its parameter, and of the rest whichever released it last."""
+        return later._replace(
+            intercept=self.intercept if later.intercept is None else later.intercept,
+            steps=self.steps + later.steps,
+            features=self.features if later.features is None else later.features,
+            event_share=self.event_share if later.event_share is None else later.event_share,
+        )
 
 
 @dataclass(frozen=True)
@@ -47,6 +53,12 @@ class Phase(ABC):
 
     reads_raw_rows: ClassVar[bool] = False
     """Whether it takes rows in the user's units, before they are clipped and mapped."""
+    finds_bounds: ClassVar[bool] = False
+    """Whether it releases a domain that later phases, and whoever scores rows, clip into."""
+    gives_probability: ClassVar[bool] = False
+    """Whether its scores have a link to the probability of an event."""
+    single_precision: ClassVar[bool] = False
+    """Whether rows in float32 will do."""
 
     @property
     def records(self) -> tuple[int, int] | None:
@@ -106,13 +118,29 @@ class Phase(ABC):
         """Standard deviation that the noise alone gives each released coefficient, before projection."""
 
     @abstractmethod
-    def run(self, problem: Problem, X: Rows, y: AnyArray, w: Array, noise: NoiseSource, progress: Progress) -> Released:
-        """Run on these records from this parameter; what leaves has the mechanism's noise on it."""
+    def run(
+        self, problem: Problem, X: Rows, y: AnyArray, so_far: Released, noise: NoiseSource, progress: Progress
+    ) -> Released:
+        """Run on these records from what earlier phases released; what leaves has the mechanism's noise on it."""
 
 
 @dataclass(frozen=True)
 class StatisticPhase(Phase):
-    """A phase that releases a statistic beside the parameter: it takes no step and puts no noise on a coefficient."""
+    """A phase that releases a statistic beside the parameter: it takes no step and puts no noise on a coefficient.
+
+    It asks for sums and counts only, so it takes rows of any kind.
+    """
+
+    lemma: ClassVar[str]
+    """The one that bounds the statistic."""
+
+    @property
+    def lemmas(self) -> tuple[str, ...]:
+        return (self.lemma,)
+
+    @property
+    def takes_sparse(self) -> bool:
+        return True
 
     @property
     def steps(self) -> int:

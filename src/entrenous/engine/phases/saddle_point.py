@@ -66,8 +66,10 @@ class SaddlePoint(OnlinePhase):
     def up_to(self, n: int) -> SaddlePoint:
         return replace(self, total_steps=min(self.total_steps, n))
 
-    def run(self, problem: Problem, X: Rows, y: AnyArray, w: Array, noise: NoiseSource, progress: Progress) -> Released:
-        fold = self.begin(problem, w)
+    def run(
+        self, problem: Problem, X: Rows, y: AnyArray, so_far: Released, noise: NoiseSource, progress: Progress
+    ) -> Released:
+        fold = self.begin(problem, so_far.w)
         fold.feed(X.array(), y)
         progress(self.steps, self.steps)
         return self.finish(problem, fold, noise)

@@ -94,11 +94,13 @@ class SampledDescent(Phase):
         per_step = self.step_size * self.gradient_noise.rms(problem.dimension)
         return per_step * float(np.sqrt(np.sum(np.square(share))))
 
-    def run(self, problem: Problem, X: Rows, y: AnyArray, w: Array, noise: NoiseSource, progress: Progress) -> Released:
+    def run(
+        self, problem: Problem, X: Rows, y: AnyArray, so_far: Released, noise: NoiseSource, progress: Progress
+    ) -> Released:
         n, m = len(X), self.sample
         step = self._steps_on(problem, X.array(), y)
         order: Codes = np.arange(n)
-        w = np.array(problem.domain.project(w), dtype=float)
+        w = np.array(problem.domain.project(so_far.w), dtype=float)
         total = np.zeros_like(w)
         block = max(1, BLOCK // max(w.size, m))
         for done in range(0, self.total_steps, block):

@@ -81,8 +81,10 @@ class Streaming(OnlinePhase):
     def up_to(self, n: int) -> Streaming:
         return replace(self, stream=self.stream.up_to(n))
 
-    def run(self, problem: Problem, X: Rows, y: AnyArray, w: Array, noise: NoiseSource, progress: Progress) -> Released:
-        fold, rows = self.begin(problem, w), X.array()
+    def run(
+        self, problem: Problem, X: Rows, y: AnyArray, so_far: Released, noise: NoiseSource, progress: Progress
+    ) -> Released:
+        fold, rows = self.begin(problem, so_far.w), X.array()
         if self.in_order:
             for start in range(0, len(rows), _AT_ONCE):
                 fold.feed(rows[start : start + _AT_ONCE], y[start : start + _AT_ONCE])

@@ -9,10 +9,14 @@ import numpy as np
 from numba import njit
 
 from entrenous.arrays import AnyArray, Array, row_blocks
+from entrenous.engine.rows.capped_kernel import capped_sum
+from entrenous.engine.rows.capped_slopes import CappedSlopes
 from entrenous.engine.rows.class_moments import ClassMoments
+from entrenous.engine.rows.histogram_kernel import add_counts
 from entrenous.engine.rows.registry import row_kind
 from entrenous.engine.rows.rows import Rows
 from entrenous.errors import InputError
+from entrenous.problem.features.box import FeatureBounds
 from entrenous.problem.features.domain import FeatureDomain
 
 _FREE_ORDER = {"reassoc", "contract", "nsz"}
@@ -25,16 +29,17 @@ _ROWS = 512
 @row_kind(accepts=lambda table: True)
 @dataclass(frozen=True, eq=False)
 class DenseRows(Rows):
-    """The rows of one array of float64, which is not copied; anything that ``numpy.asarray`` takes."""
+    """The rows of one array of float64 or float32, which is not copied; anything that ``numpy.asarray`` takes."""
 
-    table: Array
+    table: AnyArray
     has_array: ClassVar[bool] = True
 
     @classmethod
     def of(cls, table: Any) -> DenseRows:
         try:
             with np.errstate(all="ignore"):  # a warning of a number too large would tell of a row; infinity is refused
-                return cls(np.asarray(table, dtype=np.float64))
+                single = getattr(table, "dtype", None) == np.float32
+                return cls(np.asarray(table, dtype=np.float32 if single else np.float64))
         except (TypeError, ValueError):
             # The original message quotes a cell, and cells are private.
             raise InputError("the features must be numbers", "something else", "Encode or drop text.") from None
@@ -51,6 +56,9 @@ class DenseRows(Rows):
 
     def inside(self, domain: FeatureDomain) -> DenseRows:
         return DenseRows(domain.to_internal(self.table))
+
+    def inside_single(self, domain: FeatureDomain) -> DenseRows:
+        return DenseRows(domain.to_internal_single(self.table))
 
     def take(self, chosen: AnyArray | slice) -> DenseRows:
         return DenseRows(self.table[chosen])
@@ -80,12 +88,32 @@ class DenseRows(Rows):
         return DenseRows(np.subtract(self.table, row, order="C"))
 
     def sum(self) -> Array:
-        total: Array = self.table.sum(axis=0)
+        total: Array = self.table.sum(axis=0, dtype=np.float64)
         return total
 
     def mean(self) -> Array:
-        mean: Array = self.table.mean(axis=0)
+        mean: Array = self.table.mean(axis=0, dtype=np.float64)
         return mean
+
+    def mean_squares(self) -> Array:
+        total = np.zeros(self.shape[1])
+        for block in row_blocks(self.table):
+            total += np.square(self.table[block], dtype=np.float64).sum(axis=0)
+        return total / len(self)
+
+    def histograms(self, low: Array, high: Array, bins: int, within: FeatureBounds, columns: AnyArray) -> Array:
+        least, most = (side[columns] for side in within.sides())
+        origin, unit = least / 2.0 + most / 2.0, most / 2.0 - least / 2.0
+        counts = np.zeros((unit.size, bins))
+        add_counts(self.table, columns, least, most, origin, unit, low, high, counts)
+        return counts
+
+    def capped_sum(self, w: Array, intercept: float, y: AnyArray, slopes: CappedSlopes) -> tuple[Array, float]:
+        if not self.table.flags.c_contiguous:
+            return super().capped_sum(w, intercept, y, slopes)
+        at = np.ascontiguousarray(w, dtype=self.table.dtype)
+        total, level = capped_sum(self.table, at, intercept, y, slopes.event, slopes.other, slopes.cap)
+        return total, float(level)
 
     def spread(self) -> Array:
         return np.sqrt(np.einsum("ij,ij->j", self.table, self.table) / len(self))
@@ -106,7 +134,7 @@ class DenseRows(Rows):
         return ClassMoments(len(self), float(np.count_nonzero(y == 1)), sums, seconds)
 
     def array(self) -> Array:
-        return np.ascontiguousarray(self.table)
+        return np.ascontiguousarray(self.table, dtype=np.float64)
 
 
 @njit(cache=True, error_model="numpy", fastmath=_FREE_ORDER)

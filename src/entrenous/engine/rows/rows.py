@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from entrenous.arrays import AnyArray, Array, row_blocks
+from entrenous.arrays import AnyArray, Array, Codes
+from entrenous.engine.rows.capped_slopes import CappedSlopes
 from entrenous.engine.rows.class_moments import ClassMoments
 from entrenous.errors import InputError
 from entrenous.problem.features.box import FeatureBounds
@@ -49,6 +50,10 @@ class Rows(ABC):
     def inside(self, domain: FeatureDomain) -> Rows:
         """Rows in the user's units, clipped into the domain and mapped to internal units: every norm is at most 1."""
 
+    def inside_single(self, domain: FeatureDomain) -> Rows:
+        """As `inside`, in single precision where that saves memory."""
+        return self.inside(domain)
+
     @abstractmethod
     def take(self, chosen: AnyArray | slice) -> Rows:
         """The rows that a mask, an array of indices or a slice names."""
@@ -86,6 +91,15 @@ class Rows(ABC):
         """The mean row."""
         return self.sum() / len(self)
 
+    def mean_squares(self) -> Array:
+        """The mean square of every column."""
+        return np.diagonal(self.second_moments()) / len(self)
+
+    def capped_sum(self, w: Array, intercept: float, y: AnyArray, slopes: CappedSlopes) -> tuple[Array, float]:
+        """``sum_i a_i s_i x_i`` and ``sum_i a_i s_i``, a_i the capped slope of row i at its score, s_i its sign."""
+        signed = slopes.at(self.scores(w) + intercept, y)
+        return self.weighted_sum(signed), float(signed.sum())
+
     def class_moments(self, y: AnyArray) -> ClassMoments:
         """Count, sums and second moments by class (codes 0 and 1); those of two tables are added with ``+``."""
         classes = [self.take(y == code) for code in (0, 1)]
@@ -97,19 +111,19 @@ class Rows(ABC):
         rows = self.array()
         return rows.min(axis=0), rows.max(axis=0)
 
-    def histograms(self, low: Array, high: Array, bins: int, within: FeatureBounds) -> Array:
-        """How many rows fall into each of `bins` equal bins from low to high, per column that varies in `within`.
+    def histograms(self, low: Array, high: Array, bins: int, within: FeatureBounds, columns: AnyArray) -> Array:
+        """How many rows fall into each of `bins` equal bins from low to high, for each of these columns.
 
         The two ends are in half-widths of `within` from its centre, so that nothing over- or underflows, wherever that
         is. Rows outside count in the end bins. Counts of two tables are added with ``+``.
         """
-        rows = self.array()
-        least, most = within.sides()
-        varies = least < most
-        origin, unit = (least / 2.0 + most / 2.0)[varies], (most / 2.0 - least / 2.0)[varies]
+        least, most = (side[columns] for side in within.sides())
+        origin, unit = least / 2.0 + most / 2.0, most / 2.0 - least / 2.0
         counts = np.zeros((unit.size, bins))
-        for block in row_blocks(rows):
-            counts += count_rows((np.clip(rows[block], least, most)[:, varies] - origin) / unit, low, high, bins)
+        for j, column in enumerate(columns):
+            values = self.scores(np.eye(1, self.shape[1], column)[0])
+            inside = (np.clip(values, least[j], most[j]) - origin[j]) / unit[j]
+            counts[j] = np.bincount(bin_of(inside, low[j], high[j], bins), minlength=bins)
         return counts
 
     def array(self) -> Array:
@@ -121,8 +135,6 @@ class Rows(ABC):
         return InputError(needs, self.described, f"{instead}, or use {self.as_array} if it fits into memory.")
 
 
-def count_rows(X: Array, low: Array, high: Array, bins: int) -> Array:
-    """How many rows fall into each bin, per feature: every row is in exactly one bin of every feature."""
-    position = (X - low) / (high - low) * bins
-    chosen = np.clip(position, 0, bins - 1).astype(np.int64)
-    return np.array([np.bincount(column, minlength=bins) for column in chosen.T], dtype=float)
+def bin_of(x: Array, low: Array, high: Array, bins: int) -> Codes:
+    """Which of the equal bins from low to high a number is in; beyond them the nearest."""
+    return np.clip((x - low) / (high - low) * bins, 0, bins - 1).astype(np.int64)

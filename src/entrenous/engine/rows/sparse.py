@@ -1,13 +1,11 @@
 """Rows of a sparse table in internal units, with the centring left implicit: nothing is ever written out.
 
-The map of a public domain takes a row x to ``f (S x + c)``: S scales, c is what a row of zeros becomes before it is
-drawn into the ball, and f draws it there. S x has the zeros of x, c is one vector and f one number per row, so scores
-and weighted sums of rows cost the stored entries only:
+The map of a public domain takes a row x to ``f (s + c)``: c is what a row of zeros becomes before it is drawn into the
+ball, s the difference that the stored entries make, and f draws the row into the ball. s has the zeros of x, c is one
+vector and f one number per row, so scores and weighted sums of rows cost the stored entries only:
 
-    X_int w    = f * ((X S) w + <c, w>)
-    X_int^T v  = (X S)^T (f v) + c sum(f v)
-
-Zeros that are not stored have to be inside the domain's ranges, or clipping would move them.
+    X_int w    = f * (s w + <c, w>)
+    X_int^T v  = s^T (f v) + c sum(f v)
 """
 
 from __future__ import annotations
@@ -21,9 +19,10 @@ from scipy import sparse
 from entrenous.arrays import AnyArray, Array, row_blocks
 from entrenous.engine.rows.dense import DenseRows
 from entrenous.engine.rows.registry import row_kind
-from entrenous.engine.rows.rows import Rows
+from entrenous.engine.rows.rows import Rows, bin_of
 from entrenous.engine.rows.sparse_kernel import add_second_moments, into_unit_ball
 from entrenous.errors import InputError
+from entrenous.problem.features.box import FeatureBounds
 from entrenous.problem.features.domain import FeatureDomain
 
 _FARTHEST = 100.0
@@ -68,14 +67,14 @@ class SparseRows(Rows):
             raise obstacle
         scale = np.broadcast_to(domain.scale, d)
         low, high = (np.broadcast_to(side, d) for side in domain.ends())
-        shift = -domain.origin * scale
-        entries, factor = np.empty(len(table.data)), np.empty(n)
-        into_unit_ball(table.indptr, table.indices, table.data, low, high, scale, shift, entries, factor)
+        zero = np.clip(0.0, low, high)
+        entries, factor, shift = np.empty(len(table.data)), np.empty(n), _of_zeros(domain, d)
+        into_unit_ball(table.indptr, table.indices, table.data, low, high, zero, scale, shift, entries, factor)
         return SparseRows(_with_entries(table, entries), shift, factor, np.zeros(d))
 
     def scores_inside(self, domain: FeatureDomain, weights: Array) -> Array:
         n, d = self.shape
-        # Where clipping moves zeros, a few rows at a time are written out.
+        # Where sums would lose digits, a few rows at a time are written out.
         written_out = _obstacle(domain, d) is not None
         step = max(1, _AT_ONCE // d) if written_out else _AT_ONCE
         scores = np.empty((n, len(weights)))
@@ -109,13 +108,31 @@ class SparseRows(Rows):
         return total + self.shift * drawn.sum() + self.offset * weights.sum()
 
     def spread(self) -> Array:
-        share = np.square(self.factor)
-        squares = _with_entries(self.stored, np.square(self.stored.data)).T @ share
-        squares += self.shift * (2.0 * (self.stored.T @ share) + self.shift * share.sum())
         # In f (s + c) + o the variance does not feel o.
-        mean = self.minus(self.offset).mean()
-        variance = squares / len(self) - np.square(mean)
-        return np.sqrt(np.where(variance > _FLAT * squares / len(self), variance, 0.0))
+        moved = self.minus(self.offset)
+        squares = moved.mean_squares()
+        variance = squares - np.square(moved.mean())
+        return np.sqrt(np.where(variance > _FLAT * squares, variance, 0.0))
+
+    def mean_squares(self) -> Array:
+        share = np.square(self.factor)
+        squares: Array = _with_entries(self.stored, np.square(self.stored.data)).T @ share
+        squares += self.shift * (2.0 * (self.stored.T @ share) + self.shift * share.sum())
+        moved = 2.0 * self.offset * self.minus(self.offset).mean() + np.square(self.offset)
+        return np.maximum(squares / len(self) + moved, 0.0)
+
+    def histograms(self, low: Array, high: Array, bins: int, within: FeatureBounds, columns: AnyArray) -> Array:
+        assert not self.shift.any(), "rows in internal units have been clipped already"
+        table = self.stored[:, columns]
+        least, most = (side[columns] for side in within.sides())
+        origin, unit = least / 2.0 + most / 2.0, most / 2.0 - least / 2.0
+        entries, place = table.data, table.indices
+        inside = (np.clip(entries, least[place], most[place]) - origin[place]) / unit[place]
+        chosen = bin_of(inside, low[place], high[place], bins)
+        counts = np.bincount(place * bins + chosen, minlength=unit.size * bins).reshape(unit.size, bins).astype(float)
+        zeros = bin_of((np.clip(0.0, least, most) - origin) / unit, low, high, bins)
+        counts[np.arange(unit.size), zeros] += len(self) - np.bincount(place, minlength=unit.size)
+        return counts
 
     def second_moments(self) -> Array:
         share = np.square(self.factor)
@@ -136,20 +153,16 @@ def canonical_csr(X: Any) -> Any:
     return table
 
 
-def _obstacle(domain: FeatureDomain, d: int) -> InputError | None:
-    """Why a domain would move zeros that are not stored, or lose their digits; ``None``: it does not."""
-    scale = np.broadcast_to(domain.scale, d)
+def _of_zeros(domain: FeatureDomain, d: int) -> Array:
+    """What a row of zeros becomes before it is drawn into the ball."""
     low, high = (np.broadcast_to(side, d) for side in domain.ends())
-    # A public constant becomes 0 whatever is stored.
-    outside = np.flatnonzero(((low > 0.0) | (high < 0.0)) & (scale > 0.0))
-    if outside.size:
-        j = int(outside[0])
-        return InputError(
-            "sparse rows need bounds that contain 0: zeros that are not stored would be clipped",
-            f"({low[j]:g}, {high[j]:g}) for feature {j}",
-            "Widen the range to 0, shift the feature's unit, or use X.toarray().",
-        )
-    radii = float(np.linalg.norm(domain.origin * scale))
+    shift: Array = (np.clip(0.0, low, high) - domain.origin) * domain.scale
+    return np.ascontiguousarray(np.broadcast_to(shift, d))
+
+
+def _obstacle(domain: FeatureDomain, d: int) -> InputError | None:
+    """Why sums over zeros that are not stored would lose their digits; ``None``: they do not."""
+    radii = float(np.linalg.norm(_of_zeros(domain, d)))
     if not radii <= _FARTHEST:
         return InputError(
             f"sparse rows need zero within {_FARTHEST:g} radii of the domain's centre, or centring loses digits",

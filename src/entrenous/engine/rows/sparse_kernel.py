@@ -9,9 +9,9 @@ _EPS = float(np.finfo(np.float64).eps)
 
 
 @njit(cache=True, error_model="numpy")
-def into_unit_ball(starts, columns, entries, low, high, scale, shift, stored, factor):  # type: ignore[no-untyped-def]
-    """Fills `stored` with the clipped and scaled entries, and `factor` so that ``factor_i (stored_i + shift)``
-    has norm at most 1: the map of a public domain (docs/proofs.md, clipping and internal units).
+def into_unit_ball(starts, columns, entries, low, high, zero, scale, shift, stored, factor):  # type: ignore[no-untyped-def]
+    """Fills `stored` with the clipped and scaled entries, less what a zero becomes, and `factor` so that ``factor_i
+    (stored_i + shift)`` has norm at most 1: the map of a public domain (docs/proofs.md, clipping and internal units).
 
     A row of m stored entries has the squared norm ``sum (stored + shift)^2`` over them plus ``sum shift^2`` over the
     rest, which is the sum over all features less the sum over the row's own. These round by at most m + 8 half units of
@@ -33,7 +33,7 @@ def into_unit_ball(starts, columns, entries, low, high, scale, shift, stored, fa
         largest = 1.0
         for k in range(start, stop):
             j = columns[k]
-            stored[k] = min(max(entries[k], low[j]), high[j]) * scale[j]
+            stored[k] = (min(max(entries[k], low[j]), high[j]) - zero[j]) * scale[j]
             largest = max(largest, abs(stored[k] + shift[j]))
         # Dividing by the largest entry first keeps the norm of enormous rows finite.
         own, replaced = 0.0, 0.0

@@ -16,6 +16,8 @@ from entrenous.engine.rows.class_moments import ClassMoments
 
 _SMALLEST_CLASS = 0.01
 """Released class counts are clamped to at least this share of n (and one record): noise can make them negative."""
+_FARTHEST = 3.0
+"""Standard deviations of the scores beyond a class mean at which a threshold may lie."""
 _NEGLIGIBLE = 1e-8
 """A ridge below this share of the largest variance does not settle which directions are rounding."""
 
@@ -48,8 +50,8 @@ def ranking_from_moments(
     """Direction, intercept and the direction's noise from (released) moments: post-processing, so free.
 
     A symmetric noise matrix with `noise.seconds` on its diagonal has eigenvalues up to about ``sd * sqrt(2 d)``; that
-    times `shrinkage` joins the ridge, so that directions which are noise are not inverted. The threshold is halfway
-    between the class means.
+    times `shrinkage` joins the ridge, so that directions which are noise are not inverted. The threshold is where two
+    normal distributions with the classes' means, shares and pooled variance are equally high.
     """
     n, d = moments.n, moments.sums.shape[1]
     floor = 1.0 if noise is None else max(1.0, _SMALLEST_CLASS * n)
@@ -62,7 +64,7 @@ def ranking_from_moments(
     difference = means[1] - means[0]
     if noise is None:
         w = _scaled_solve(covariance, covariance, difference, ridge)
-        return Ranking(w, _threshold(w, means), np.zeros(d))
+        return Ranking(w, -_threshold(w, means, counts, moments.seconds), np.zeros(d))
     # The noise of the two classes' matrices is independent; half of d off-diagonal entries have sd s/sqrt(2).
     spread = shrinkage * noise.seconds * float(np.hypot(*(1.0 / counts))) * float(np.sqrt(2.0 * d))
     # Noise makes eigenvalues negative, which no covariance has: they count as 0.
@@ -78,11 +80,24 @@ def ranking_from_moments(
     if free:
         moved = _moved_by_an_event(spectrum, w, moments, means, counts, ridge + spread, slope)
         variance += (noise.count * moved) ** 2
-    return Ranking(w, _threshold(w, means), np.sqrt(variance))
+    return Ranking(w, -_threshold(w, means, counts, moments.seconds), np.sqrt(variance))
 
 
-def _threshold(w: Array, means: Array) -> float:
-    return -float(w @ (means[0] + means[1])) / 2.0
+def _threshold(w: Array, means: Array, counts: Array, seconds: Array) -> float:
+    """The score at which an event is as likely as another record, if scores are normal in each class."""
+    other, event = (float(mean @ w) for mean in means)
+    halfway, apart = (other + event) / 2.0, event - other
+    within = [
+        float(w @ second @ w) / count - score**2
+        for second, count, score in zip(seconds, counts, (other, event), strict=True)
+    ]
+    variance = max(float(np.dot(within, counts)) / float(counts.sum()), 0.0)
+    if not apart > 0.0:
+        return halfway
+    # Where noise has made the classes next to equal, no threshold is farther out than the scores are.
+    farthest = apart / 2.0 + _FARTHEST * float(np.sqrt(variance))
+    shift = variance * float(np.log(counts[0] / counts[1])) / apart
+    return halfway + float(np.clip(shift, -farthest, farthest))
 
 
 @dataclass(frozen=True)

@@ -59,7 +59,7 @@ def _moments(problem: Problem, n: int, numbers: Mapping[str, Any]) -> Bound:
 
 @lemma(LEMMA_11)
 def _histograms(problem: Problem | None, n: int, numbers: Mapping[str, Any]) -> Bound:
-    return feature_histograms_sensitivity(varying_features(numbers))
+    return feature_histograms_sensitivity(len(searched_features(numbers)))
 
 
 @lemma(LEMMA_13)
@@ -67,9 +67,31 @@ def _intercept(problem: Problem, n: int, numbers: Mapping[str, Any]) -> Bound:
     return clipped_mean_sensitivity(n, float(numbers["intercept"]["clip"]))
 
 
-def varying_features(numbers: Mapping[str, Any]) -> int:
-    """How many features the stated domain does not hold constant."""
+def varying_features(numbers: Mapping[str, Any]) -> frozenset[int]:
+    """Numbers of the features that the stated domain does not hold constant."""
+    if numbers["domain"] is None or numbers["domain"]["kind"] == "ball":
+        return frozenset(range(numbers["n_features"]))
     low, high = numbers["domain"]["low"], numbers["domain"]["high"]
     if len(low) != numbers["n_features"]:
         raise ValueError("the loose ranges of all features")
-    return sum(a < b for a, b in zip(low, high, strict=True))
+    return frozenset(j for j, (a, b) in enumerate(zip(low, high, strict=True)) if a < b)
+
+
+def searched_features(numbers: Mapping[str, Any]) -> frozenset[int]:
+    """Numbers of the features that a search for ranges looked at: none that is constant or declared 0/1.
+
+    A search that states its columns looked at these alone; zooming always looks at all.
+    """
+    features = varying_features(numbers) - binary_features(numbers["domain"] or {})
+    stated = numbers.get("private_bounds", {}).get("columns")
+    if stated is None or "zoom" in numbers:
+        return features
+    if not frozenset(stated) <= features:
+        raise ValueError("columns that vary and are not declared 0/1")
+    return frozenset(stated)
+
+
+def binary_features(domain: Mapping[str, Any]) -> frozenset[int]:
+    """Numbers of the features that the stated domain declares 0/1."""
+    names = list(domain.get("names") or ())
+    return frozenset(names.index(c) if isinstance(c, str) else int(c) for c in domain.get("binary", ()))

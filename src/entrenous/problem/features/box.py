@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import json
 import math
+import numbers as numbers_abc
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from entrenous.arrays import Array
 from entrenous.errors import InputError
 from entrenous.problem.features.data_dictionary import ranges_from_dictionary
 from entrenous.problem.features.domain import _LARGEST, _SMALLEST, FeatureDomain, Numbers, _numbers
 from entrenous.registry import part
+
+_MOST = 1 << 31
 
 
 @part
@@ -34,6 +38,9 @@ class FeatureBounds(FeatureDomain):
         of d features has corners at ``sqrt(d)``; records rarely live there, and a smaller radius means less noise.
     names : sequence of str, optional
         Feature names, checked against the table's.
+    binary : sequence of str or int, optional
+        Names, or numbers from 0, of the columns that hold only two values, as 0/1 indicators do. No search for
+        narrower ranges touches them.
 
     >>> FeatureBounds(low=(0, 40), high=(120, 250)).origin.tolist()
     [60.0, 145.0]
@@ -44,6 +51,7 @@ class FeatureBounds(FeatureDomain):
     high: Numbers
     clip: float | None = None
     names: tuple[str, ...] | None = None
+    binary: tuple[str | int, ...] = ()
 
     def __post_init__(self) -> None:
         for side in ("low", "high"):
@@ -72,6 +80,36 @@ class FeatureBounds(FeatureDomain):
             raise InputError(
                 "bounds need one name per feature", f"{len(self.names)} names for {low.size} ranges", "Match them."
             )
+        object.__setattr__(self, "binary", self.columns_listed(self.binary, "binary"))
+
+    def columns_listed(self, listed: Any, argument: str) -> tuple[str | int, ...]:
+        """Each of these columns once, by its name where there are names; an error for what is no column."""
+        given = tuple(listed) if isinstance(listed, Iterable) and not isinstance(listed, str) else (listed,)
+        known, size = self.names or (), self.sides()[0].size
+        # One range that stands for all features says nothing about how many there are.
+        numbers = range(size if size > 1 or known else _MOST)
+        for column in given:
+            is_number = isinstance(column, numbers_abc.Integral) and not isinstance(column, bool)
+            if not (column in numbers if is_number else column in known):
+                raise InputError(
+                    f"{argument} must list columns of the bounds, by name or by number from 0",
+                    repr(column),
+                    f"The names are {', '.join(map(repr, known))}." if known else "These bounds have no names.",
+                )
+        named = [known[int(c)] if known and not isinstance(c, str) else c for c in given]
+        return tuple(dict.fromkeys(c if isinstance(c, str) else int(c) for c in named))
+
+    def numbers_of(self, columns: Sequence[str | int]) -> tuple[int, ...]:
+        """Numbers of these columns, in order."""
+        order = {name: i for i, name in enumerate(self.names or ())}
+        return tuple(sorted({order[c] if isinstance(c, str) else int(c) for c in columns}))
+
+    @property
+    def is_binary(self) -> npt.NDArray[np.bool_]:
+        """Which columns are declared 0/1, one entry per range."""
+        flags = np.zeros(self.sides()[0].size, dtype=bool)
+        flags[list(self.numbers_of(self.binary))] = True
+        return flags
 
     def _checked_sides(self) -> tuple[Array, Array]:
         low, high = np.atleast_1d(np.array(self.low, dtype=float)), np.atleast_1d(np.array(self.high, dtype=float))
@@ -82,7 +120,9 @@ class FeatureBounds(FeatureDomain):
         return low, high
 
     @classmethod
-    def from_mapping(cls, ranges: Mapping[str, Sequence[float]], clip: float | None = None) -> FeatureBounds:
+    def from_mapping(
+        cls, ranges: Mapping[str, Sequence[float]], clip: float | None = None, binary: Sequence[str | int] = ()
+    ) -> FeatureBounds:
         """From ``{"age": (0, 120), ...}``."""
         if not isinstance(ranges, Mapping):
             raise InputError("bounds need a range per feature name", repr(ranges), 'Try {"age": (0, 120)}.')
@@ -94,18 +134,20 @@ class FeatureBounds(FeatureDomain):
         if not ranges:
             raise InputError("bounds need at least one feature", "an empty mapping", 'Try {"age": (0, 120)}.')
         low, high = zip(*ranges.values(), strict=True)
-        return cls(low, high, clip, tuple(ranges))
+        return cls(low, high, clip, tuple(ranges), tuple(binary))
 
     @classmethod
     def from_file(cls, path: str | Path) -> FeatureBounds:
-        """From a TOML or JSON file: ranges under ``[bounds]`` (or at the top), and an optional ``clip``.
+        """From a TOML or JSON file: ranges under ``[bounds]`` (or at the top), an optional ``clip``, 0/1 columns.
 
         A ``.csv`` file is read as a data dictionary (`from_dictionary`).
 
         ::
 
             clip = 2.5
+            binary = ["smoker"]
             [bounds]
+            smoker = [0, 1]
             age = [0, 120]
             glucose = [40, 400]
         """
@@ -125,12 +167,13 @@ class FeatureBounds(FeatureDomain):
         if not isinstance(content, dict):
             raise InputError("bounds need a table of ranges", f"a {type(content).__name__}", "age = [0, 120]")
         clip = content.pop("clip", None)
+        binary = content.pop("binary", ())
         ranges = content.pop("bounds", content)
         if ranges is not content and content:
             raise InputError(
                 "a file with [bounds] keeps all ranges there", f"{', '.join(content)} outside", "Move them."
             )
-        return cls.from_mapping(ranges, clip)
+        return cls.from_mapping(ranges, clip, binary)
 
     @classmethod
     def from_dictionary(cls, table: Any, clip: float | None = None) -> FeatureBounds:
@@ -161,6 +204,7 @@ class FeatureBounds(FeatureDomain):
             tuple(np.broadcast_to(high, n_features).tolist()),
             self.clip,
             self.names,
+            self.binary,
         )
 
     def reordered(self, names: Sequence[str]) -> FeatureBounds:
@@ -184,7 +228,9 @@ class FeatureBounds(FeatureDomain):
             )
         order = [self.names.index(name) for name in names]
         low, high = (np.broadcast_to(side, len(names)) for side in self._checked_sides())
-        return FeatureBounds(tuple(low[order].tolist()), tuple(high[order].tolist()), self.clip, tuple(names))
+        return FeatureBounds(
+            tuple(low[order].tolist()), tuple(high[order].tolist()), self.clip, tuple(names), self.binary
+        )
 
     def sides(self) -> tuple[Array, Array]:
         """Lower and upper ends, one per range."""
@@ -207,7 +253,8 @@ class FeatureBounds(FeatureDomain):
         return self._checked_sides()
 
     def public_numbers(self) -> dict[str, Any]:
-        return {"kind": "box", "low": self.low, "high": self.high, "clip": self.clip, "names": self.names}
+        declared = {"kind": "box", "low": self.low, "high": self.high, "clip": self.clip, "names": self.names}
+        return {**declared, "binary": self.binary} if self.binary else declared
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

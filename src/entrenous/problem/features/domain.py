@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from entrenous.arrays import Array, row_blocks
+from entrenous.arrays import AnyArray, Array, row_blocks
 from entrenous.errors import InputError
 from entrenous.registry import late
 
@@ -72,6 +72,12 @@ class FeatureDomain(ABC):
         """What entries are clipped to before the row as a whole is."""
         return np.array([-_LARGEST]), np.array([_LARGEST])
 
+    @property
+    def reach(self) -> float:
+        """The largest entry, up to sign, that a row may have in internal units: 1, or less where a box cuts it off."""
+        low, high, origin, _, scale = self._map
+        return min(1.0, float(np.max(np.maximum(high - origin, origin - low) * scale)))
+
     @abstractmethod
     def public_numbers(self) -> dict[str, Any]:
         """What declares the domain, for certificates and files."""
@@ -98,7 +104,7 @@ class FeatureDomain(ABC):
         # Kept, because a metric maps two rows at a time.
         return _Map(*self.ends(), self.origin, self.unit, self.scale)
 
-    def to_internal(self, X: Array) -> Array:
+    def to_internal(self, X: AnyArray) -> Array:
         """Rows clipped into the domain, in internal units: every norm is at most 1."""
         low, high, origin, _, scale = self._map
         rows = np.empty(X.shape)
@@ -108,6 +114,17 @@ class FeatureDomain(ABC):
             part -= origin
             part *= scale
             _draw_into_unit_ball(part)
+        return rows
+
+    def to_internal_single(self, X: AnyArray) -> AnyArray:
+        """As `to_internal`, in float32: norms stay at most 1 after rounding to it."""
+        # Imported here: most of what the library does needs no compiler.
+        from entrenous.problem.features.clip_kernel import into_single
+
+        d = X.shape[1]
+        low, high, origin, _, scale = (np.ascontiguousarray(np.broadcast_to(side, d)) for side in self._map)
+        rows = np.empty(X.shape, dtype=np.float32)
+        into_single(X, low, high, origin, scale, np.empty(d), rows)
         return rows
 
     def clipped(self, X: Array) -> Array:

@@ -1,0 +1,148 @@
+"""Centre and scale of every column, with noise: later phases get rows in units of their own spread."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from entrenous.arrays import AnyArray, Array
+from entrenous.engine.phases.phase import Released, StatisticPhase
+from entrenous.engine.phases.shrinkage import pulled, spread_by_peers, spread_by_prior
+from entrenous.engine.progress import Progress
+from entrenous.engine.rows.rows import Rows
+from entrenous.errors import PrivacyError
+from entrenous.privacy.lemmas.pointwise import LEMMA_14, LEMMA_15
+from entrenous.privacy.mechanisms.mechanism import Mechanism
+from entrenous.privacy.noise import NoiseSource
+from entrenous.problem.features.cut_box import CutBox
+from entrenous.problem.features.domain import FeatureDomain
+from entrenous.problem.problem import Problem
+from entrenous.registry import part
+
+COLUMN_REACH, ROW_REACH = 0.75, 0.4
+"""After a first round, entries farther than this from their mean, in half-widths, and rows longer than this times
+``sqrt(d)`` are drawn in: real rows are far inside their box, so the second round has less to hide."""
+_ROUNDING = 1e-9
+
+
+@part
+@dataclass(frozen=True)
+class FindCentre(StatisticPhase):
+    """The mean row, with noise (Lemma 14); later phases get a smaller domain around it."""
+
+    lemma: ClassVar[str] = LEMMA_14
+    finds_bounds: ClassVar[bool] = True
+    single_precision: ClassVar[bool] = True
+
+    share: float
+    half_width: float
+    """Half of a column's range in internal units."""
+    noise: Mechanism
+
+    @property
+    def mechanism(self) -> Mechanism:
+        return self.noise
+
+    @property
+    def numbers(self) -> dict[str, Any]:
+        return {"centre": {"share": self.share}}
+
+    def run(
+        self, problem: Problem, X: Rows, y: AnyArray, so_far: Released, noise: NoiseSource, progress: Progress
+    ) -> Released:
+        assert so_far.features is not None
+        return Released(so_far.w, features=self.centred(so_far.features, self.noise.release(X.mean(), noise)))
+
+    def centred(self, domain: FeatureDomain, mean: Array) -> CutBox:
+        """The smaller domain, from the released mean in internal units."""
+        varies = domain.unit > 0.0
+        moved = np.zeros(varies.size)
+        moved[varies] = np.clip(pulled(mean[varies] / self.half_width, self.noise.rms(1) / self.half_width), -1.0, 1.0)
+        half = domain.unit * self.half_width
+        center = domain.origin + half * moved
+        low, high = (np.broadcast_to(side, varies.size) for side in domain.ends())
+        low = np.minimum(np.maximum(low, center - COLUMN_REACH * half), center)
+        high = np.maximum(np.minimum(high, center + COLUMN_REACH * half), center)
+        return _cut_box(domain, low, high, center, half * ROW_REACH * math.sqrt(np.count_nonzero(varies)))
+
+
+@part
+@dataclass(frozen=True)
+class Standardise(StatisticPhase):
+    """Means and mean squares of all columns, with noise (Lemma 15); later phases get rows in standard deviations.
+
+    Rows longer than `radius` times ``sqrt(d)`` standard deviations are drawn in.
+    """
+
+    lemma: ClassVar[str] = LEMMA_15
+    finds_bounds: ClassVar[bool] = True
+    single_precision: ClassVar[bool] = True
+
+    share: float
+    reach: float
+    """The largest entry of a row in internal units, which the bound rests on."""
+    half_width: float
+    """Half of a column's range in internal units."""
+    weight: float
+    """Of the mean squares beside the means."""
+    radius: float
+    by_peers: bool
+    """Whether noisy variances are drawn to the columns' mean variance rather than to a public guess."""
+    noise: Mechanism
+
+    @property
+    def mechanism(self) -> Mechanism:
+        return self.noise
+
+    @property
+    def numbers(self) -> dict[str, Any]:
+        return {"standardise": {"share": self.share, "reach": self.reach, "weight": self.weight}}
+
+    def run(
+        self, problem: Problem, X: Rows, y: AnyArray, so_far: Released, noise: NoiseSource, progress: Progress
+    ) -> Released:
+        domain = so_far.features
+        assert domain is not None
+        self.check(domain)
+        return Released(so_far.w, features=self.standardised(domain, *self.release(X, noise)))
+
+    def check(self, domain: FeatureDomain) -> None:
+        """The domain is public or released, so that an error tells nothing about a row."""
+        if domain.reach > self.reach * (1.0 + _ROUNDING):
+            raise PrivacyError(
+                f"standardising is priced for rows whose entries are at most {self.reach:g}",
+                f"{domain.reach:g}",
+                "Plan it for the domain that comes before it.",
+            )
+
+    def release(self, X: Rows, noise: NoiseSource) -> tuple[Array, Array]:
+        """Means and mean squares as they leave the phase, in internal units."""
+        means, squares = np.split(self.noise.release(self.exact(X), noise), 2)
+        return means, squares / self.weight
+
+    def exact(self, X: Rows) -> Array:
+        """Means and weighted mean squares before noise."""
+        return np.concatenate([X.mean(), self.weight * X.mean_squares()])
+
+    def standardised(self, domain: FeatureDomain, means: Array, squares: Array) -> CutBox:
+        """The domain of rows in standard deviations, from what was released."""
+        varies = domain.unit > 0.0
+        sd, h = self.noise.rms(1), self.half_width
+        # In half-widths: the guesses about typical columns are in these units.
+        shrink = spread_by_peers if self.by_peers else spread_by_prior
+        mean, spread = shrink(means[varies] / h, sd / h, squares[varies] / h**2, sd / self.weight / h**2)
+        center, axes = domain.origin.copy(), np.zeros(varies.size)
+        half = domain.unit[varies] * h
+        center[varies] += half * mean
+        axes[varies] = half * spread * self.radius * math.sqrt(np.count_nonzero(varies))
+        low, high = (np.broadcast_to(side, varies.size) for side in domain.ends())
+        return _cut_box(domain, low, high, center, axes)
+
+
+def _cut_box(domain: FeatureDomain, low: Array, high: Array, center: Array, axes: Array) -> CutBox:
+    sides = {"low": low, "high": high, "center": center, "axes": axes}
+    numbers: dict[str, Any] = {name: tuple(side.tolist()) for name, side in sides.items()}
+    return CutBox(**numbers, names=getattr(domain, "names", None))

@@ -1,0 +1,88 @@
+"""How far one record can move sums over single records: means, mean squares, a share of events, capped gradients."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from entrenous.privacy.lemmas.bound import Bound, lemma
+from entrenous.privacy.lemmas.statistics import varying_features
+from entrenous.problem.problem import Problem
+
+LEMMA_14, LEMMA_15, LEMMA_16, LEMMA_17 = "Lemma 14", "Lemma 15", "Lemma 16", "Lemma 17"
+
+SQUARES_IN_BOX = 1.66
+"""Weight of mean squares, per unit of reach, at which they cost nothing beside means over a box (proof of Lemma 15)."""
+_IN_BALL = 2.1501
+"""``sqrt(2 max (1+t)^2 (1 + (1-t)^2)/(1 + t^2))`` over t in [0, 1], rounded up: what both cost over a ball."""
+
+
+def mean_row_sensitivity(n: int) -> Bound:
+    """Lemma 14: the mean of n rows of norm at most 1 moves by at most ``2/n``. Attained.
+
+    Proof: ``docs/proofs.md``, Lemma 14.
+    """
+    return Bound(2.0 / n, LEMMA_14)
+
+
+def means_and_squares_sensitivity(n: int, n_features: int, reach: float) -> tuple[Bound, float]:
+    """Lemma 15: the bound of means and weighted mean squares of n rows, and the weight of the squares.
+
+    Rows have norm at most 1 and entries of at most `reach`. Where the box of such entries is hardly larger than the
+    ball, the box decides: ``2 reach sqrt(d)/n`` at the weight ``1.66/reach``. Otherwise the ball: ``2.1501/n`` at
+    ``1/reach``. Both attained to a part in a thousand.
+
+    Proof: ``docs/proofs.md``, Lemma 15.
+    """
+    in_box = 2.0 * reach * math.sqrt(n_features)
+    in_ball = in_box > _IN_BALL
+    weight = (1.0 if in_ball else SQUARES_IN_BOX) / reach
+    return Bound(
+        min(in_box, _IN_BALL) / n, LEMMA_15, numbers={"standardise": {"reach": reach, "weight": weight}}
+    ), weight
+
+
+def event_share_sensitivity(n: int) -> Bound:
+    """Lemma 16: the share of events among n records moves by at most ``1/n``. Attained.
+
+    Proof: ``docs/proofs.md``, Lemma 16.
+    """
+    return Bound(1.0 / n, LEMMA_16)
+
+
+def capped_gradient_sensitivity() -> Bound:
+    """Lemma 17: a sum of ``a_i s_i z_i/(2C)``, ``0 <= a_i <= C``, ``||z_i|| <= 1``, moves by at most 1. Attained.
+
+    The cap C and the weights may follow from anything that was released before.
+
+    Proof: ``docs/proofs.md``, Lemma 17.
+    """
+    return Bound(1.0, LEMMA_17)
+
+
+@lemma(LEMMA_14)
+def _mean_row(problem: Problem, n: int, numbers: Mapping[str, Any]) -> Bound:
+    return mean_row_sensitivity(n)
+
+
+@lemma(LEMMA_15)
+def _means_and_squares(problem: Problem, n: int, numbers: Mapping[str, Any]) -> Bound:
+    stated, columns = numbers["standardise"], len(varying_features(numbers))
+    reach = float(stated["reach"])
+    if not 1.0 / math.sqrt(columns) <= reach * (1.0 + 1e-9) <= 1.0 + 1e-8:
+        raise ValueError("the largest entry of a row of norm 1, which is at least that of a corner of the box")
+    bound, weight = means_and_squares_sensitivity(n, columns, reach)
+    if not 0.0 < float(stated["weight"]) <= weight * (1.0 + 1e-9):
+        raise ValueError(f"a weight of the squares of at most {weight:g}")
+    return bound
+
+
+@lemma(LEMMA_16)
+def _event_share(problem: Problem, n: int, numbers: Mapping[str, Any]) -> Bound:
+    return event_share_sensitivity(n)
+
+
+@lemma(LEMMA_17, per_step=True)
+def _capped_gradient(problem: Problem, n: int, numbers: Mapping[str, Any]) -> Bound:
+    return capped_gradient_sensitivity()

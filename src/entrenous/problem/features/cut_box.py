@@ -1,0 +1,61 @@
+"""A box cut by an ellipsoid with a centre and axes of its own: what standardising finds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from entrenous.arrays import Array
+from entrenous.errors import InputError
+from entrenous.problem.features.domain import FeatureDomain
+from entrenous.registry import part
+
+
+@part
+@dataclass(frozen=True)
+class CutBox(FeatureDomain):
+    """Entries from `low` to `high`, then ``||(x - center) / axes|| <= 1``; an axis of 0 is a public constant.
+
+    >>> CutBox((0.0, 0.0), (1.0, 1.0), (0.5, 0.5), (0.5, 2.0)).to_internal(np.array([[9.0, 0.5]])).tolist()
+    [[1.0, 0.0]]
+    """
+
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+    center: tuple[float, ...]
+    axes: tuple[float, ...]
+    names: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        sides = {f.name: np.asarray(getattr(self, f.name), dtype=float) for f in fields(self) if f.name != "names"}
+        sizes = {side.shape for side in sides.values()}
+        finite = all(np.isfinite(side).all() for side in sides.values())
+        if len(sizes) != 1 or sides["low"].ndim != 1 or not sides["low"].size or not finite:
+            raise InputError("a cut box needs four finite numbers per feature", "others", "Give one of each.")
+        if (sides["low"] > sides["high"]).any() or (sides["axes"] < 0.0).any():
+            raise InputError("a cut box needs low <= high and axes >= 0", "others", "Swap the ends.")
+        for name, side in sides.items():
+            object.__setattr__(self, name, tuple(side.tolist()))
+
+    def for_features(self, n_features: int) -> CutBox:
+        if len(self.low) != n_features:
+            raise InputError(
+                f"bounds need one range per feature ({n_features})", str(len(self.low)), "Match the table."
+            )
+        return self
+
+    @property
+    def origin(self) -> Array:
+        return np.array(self.center)
+
+    @property
+    def unit(self) -> Array:
+        return np.array(self.axes)
+
+    def ends(self) -> tuple[Array, Array]:
+        return np.array(self.low), np.array(self.high)
+
+    def public_numbers(self) -> dict[str, Any]:
+        return {"kind": "cut box", **{f.name: getattr(self, f.name) for f in fields(self)}}

@@ -1,0 +1,212 @@
+"""Lemmas 14 to 17 under attack: sums over single records, with the phases' own code."""
+
+import itertools
+
+import numpy as np
+import pytest
+from oracles import stated_mechanism
+
+import entrenous as en
+from entrenous.engine.phases.capped_descent import CONSTANT, CappedDescent, class_weights
+from entrenous.engine.phases.event_share import EventShare
+from entrenous.engine.phases.standardise import FindCentre, Standardise
+from entrenous.engine.rows.capped_slopes import CappedSlopes
+from entrenous.engine.rows.registry import rows_of
+from entrenous.errors import PrivacyError
+from entrenous.privacy.lemmas.pointwise import (
+    capped_gradient_sensitivity,
+    event_share_sensitivity,
+    mean_row_sensitivity,
+    means_and_squares_sensitivity,
+)
+from entrenous.problem.features.cut_box import CutBox
+
+N = 5
+
+
+def noise_for(lemma, bound=1.0, count=1):
+    return stated_mechanism("gaussian", bound, lemma, sigma=1.0, count=count)
+
+
+def table(rng, d):
+    X = rng.normal(size=(N, d))
+    return X / np.maximum(1.0, np.linalg.norm(X, axis=1, keepdims=True))
+
+
+def with_first(X, row):
+    other = X.copy()
+    other[0] = row
+    return other
+
+
+def test_lemma_14():
+    rng = np.random.default_rng(0)
+    bound, worst = mean_row_sensitivity(N).value, 0.0
+    for _ in range(200):
+        X = table(rng, 3)
+        pole = X[0] / np.linalg.norm(X[0])
+        ends = [rows_of(with_first(X, row)).mean() for row in (pole, -pole, X[1])]
+        worst = max(worst, *(np.linalg.norm(a - b) for a, b in itertools.combinations(ends, 2)))
+    assert worst == pytest.approx(bound, rel=1e-12)
+
+
+def squares_phase(d, reach):
+    bound, weight = means_and_squares_sensitivity(N, d, reach)
+    return Standardise(0.1, reach, reach, weight, 1.0, False, noise_for("Lemma 15", bound.value)), bound.value
+
+
+def boxed(d, reach):
+    ends = (reach,) * d
+    return CutBox(tuple(-end for end in ends), ends, (0.0,) * d, (1.0,) * d)
+
+
+def largest_change_of_squares(d, reach, rng, tries=400):
+    """By random replacements, corners, and the two-level rows that the proof says are worst."""
+    phase, bound = squares_phase(d, reach)
+    box, worst = boxed(d, reach), 0.0
+    for k in range(tries):
+        X = table(rng, d)
+        if k % 3 == 0:
+            corner = np.sign(rng.normal(size=d)) * reach
+            rows = (corner, -corner)
+        elif k % 3 == 1:
+            q = rng.choice([0.322, rng.uniform()])
+            half = rng.permutation(d) < d // 2
+            rows = (np.where(half, reach, q * reach), np.where(half, -q * reach, -reach))
+        else:
+            rows = rng.uniform(-reach, reach, size=(2, d))
+        one, two = (phase.exact(rows_of(with_first(X, row)).inside(box)) for row in rows)
+        worst = max(worst, float(np.linalg.norm(one - two)))
+    return worst / bound
+
+
+SHAPES = [(1, 1.0), (4, 0.5), (9, 1 / 3), (6, 0.55), (8, np.sqrt(2 / (8 * (1 + 0.322**2)))), (40, 0.21), (3, 1.0)]
+
+
+@pytest.mark.parametrize(("d", "reach"), SHAPES)
+def test_lemma_15_is_never_exceeded(d, reach):
+    assert largest_change_of_squares(d, reach, np.random.default_rng(d)) <= 1.0 + 1e-12
+
+
+@pytest.mark.parametrize(("d", "reach"), [SHAPES[1], SHAPES[4]])
+def test_lemma_15_is_attained_and_never_exceeded(d, reach):
+    """The box by opposite corners, the ball by rows of two levels."""
+    assert 0.999 < largest_change_of_squares(d, reach, np.random.default_rng(1)) <= 1.0 + 1e-12
+
+
+def test_lemma_15_is_caught_when_halved():
+    for d, reach in SHAPES:
+        assert largest_change_of_squares(d, reach, np.random.default_rng(2)) > 0.6
+
+
+@pytest.mark.parametrize("weight", [1.70, 1.2])
+def test_a_larger_weight_of_the_squares_breaks_lemma_15(weight):
+    """1.66 per reach is as much as the box bears, 1 as much as the ball."""
+    d, reach = (4, 0.5) if weight == 1.70 else SHAPES[4]
+    phase, bound = squares_phase(d, reach)
+    greedy = Standardise(0.1, reach, reach, weight / reach, 1.0, False, phase.noise)
+    q = np.linspace(0.0, 1.0, 401)
+    half = np.arange(d) < d // 2
+    if weight == 1.70:
+        pairs = [(np.full(d, reach), np.full(d, -t * reach)) for t in q]
+    else:
+        pairs = [(np.where(half, reach, t * reach), np.where(half, -t * reach, -reach)) for t in q]
+    X = np.zeros((N, d))
+    changes = [greedy.exact(rows_of(with_first(X, a))) - greedy.exact(rows_of(with_first(X, b))) for a, b in pairs]
+    allowed = [
+        np.linalg.norm(change)
+        for change, (a, b) in zip(changes, pairs, strict=True)
+        if max(np.linalg.norm(a), np.linalg.norm(b)) <= 1.0 + 1e-9
+    ]
+    assert max(allowed) > bound * 1.0005
+
+
+def test_standardising_refuses_a_domain_that_it_is_not_priced_for():
+    phase, _ = squares_phase(4, 0.5)
+    phase.check(boxed(4, 0.5))
+    with pytest.raises(PrivacyError, match="priced for rows whose entries"):
+        phase.check(boxed(4, 0.6))
+
+
+def test_the_second_round_stays_in_its_reach_whatever_the_first_released():
+    """Centres anywhere, beyond the range too, ranges of any width, constants: never an entry that is not priced."""
+    rng = np.random.default_rng(5)
+    for _ in range(200):
+        d = int(rng.integers(2, 12))
+        low = rng.normal(size=d) * 10.0 ** rng.integers(-3, 4, d)
+        high = low + rng.exponential(size=d) * 10.0 ** rng.integers(-3, 4, d) * (rng.random(d) < 0.8)
+        high[0] = low[0] + 1.0
+        bounds = en.FeatureBounds(tuple(low), tuple(high))
+        made = en.plan(n=300, n_features=d, epsilon=1.0, delta=1e-5, bounds=bounds, options={"zoom": 0.0})
+        centre = next((phase for phase in made.phases if isinstance(phase, FindCentre)), None)
+        if centre is None:
+            continue
+        second = next(phase for phase in made.phases if isinstance(phase, Standardise))
+        smaller = centre.centred(bounds, rng.normal(size=d) * rng.choice([0.1, 1.0, 100.0]))
+        second.check(smaller)
+        rows = rows_of(rng.normal(size=(50, d)) * 100.0).inside_single(smaller).array()
+        assert np.abs(rows).max() <= second.reach * (1.0 + 1e-9)
+        assert np.linalg.norm(rows, axis=1).max() <= 1.0
+        final = second.standardised(smaller, rng.normal(size=d), rng.normal(size=d))
+        assert (
+            np.linalg.norm(rows_of(rng.normal(size=(50, d)) * 100.0).inside_single(final).array(), axis=1).max() <= 1.0
+        )
+
+
+def test_lemma_16():
+    phase = EventShare(0.01, noise_for("Lemma 16"))
+    y = np.array([1, 0, 0, 1, 1])
+    changes = [abs(float((phase.exact(y) - phase.exact(with_first(y, label)))[0])) for label in (0, 1)]
+    assert max(changes) == pytest.approx(event_share_sensitivity(N).value, rel=1e-12)
+
+
+def largest_change_of_gradients(rng, tries=400):
+    phase = CappedDescent(3, noise_for("Lemma 17", count=3))
+    worst = 0.0
+    for _ in range(tries):
+        d = int(rng.integers(1, 5))
+        X, w = table(rng, d), rng.normal(size=d + 1) * rng.choice([0.0, 1.0, 30.0])
+        y = rng.integers(0, 2, N)
+        slopes = class_weights(rng.choice([None, float(rng.uniform(0.03, 0.97))]))
+        pole = w[:-1] / max(np.linalg.norm(w[:-1]), 1e-300) if rng.random() < 0.7 else X[0]
+        values = [
+            phase.exact(rows_of(with_first(X, row)).inside_single(boxed(d, 1.0)), with_first(y, label), w, slopes)
+            for row in (pole, -pole, X[1])
+            for label in (0, 1)
+        ]
+        worst = max(worst, *(np.linalg.norm(a - b) for a, b in itertools.combinations(values, 2)))
+    return worst
+
+
+def test_lemma_17_is_attained_and_never_exceeded():
+    worst = largest_change_of_gradients(np.random.default_rng(3))
+    assert 0.99 < worst <= capped_gradient_sensitivity().value * (1.0 + 1e-9)
+
+
+def test_lemma_17_is_caught_when_halved():
+    assert largest_change_of_gradients(np.random.default_rng(4)) > capped_gradient_sensitivity().value / 2.0 * 1.9
+
+
+def test_capped_sums_agree_with_plain_numpy():
+    rng = np.random.default_rng(6)
+    for d, dtype in itertools.product((1, 7, 64), (np.float32, np.float64)):
+        X, y, w = table(rng, d).astype(dtype), rng.integers(0, 2, N), rng.normal(size=d)
+        slopes = CappedSlopes(1.7, 0.6, 0.85)
+        z = np.column_stack([X, np.full(N, CONSTANT)]).astype(float)
+        margins = (X.astype(float) @ w + 0.3) * np.where(y == 1, 1.0, -1.0)
+        a = np.minimum(np.where(y == 1, 1.7, 0.6) / (1.0 + np.exp(margins)), 0.85) * np.where(y == 1, 1.0, -1.0)
+        total, level = rows_of(X).capped_sum(w, 0.3, y, slopes)
+        np.testing.assert_allclose(total, z[:, :-1].T @ a, rtol=2e-6, atol=1e-7)
+        assert level == pytest.approx(a.sum(), rel=1e-5, abs=1e-6)
+
+
+def test_the_link_makes_the_expected_slope_vanish():
+    for share in (None, 0.03, 0.2, 0.5, 0.9):
+        slopes = class_weights(share)
+        scores = np.linspace(-6.0, 6.0, 101)
+        p = slopes.probability(scores)
+        ones, zeros = slopes.at(scores, np.ones(101)), slopes.at(scores, np.zeros(101))
+        np.testing.assert_allclose(p * ones + (1.0 - p) * zeros, 0.0, atol=1e-12)
+        assert (np.diff(p) >= -1e-12).all()
+        assert slopes.probability(np.array([slopes.even_score]))[0] == pytest.approx(0.5)
+        assert max(np.abs(ones).max(), np.abs(zeros).max()) <= slopes.cap
