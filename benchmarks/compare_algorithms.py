@@ -45,6 +45,7 @@ Set after a first run without it, whose AUC was lower for most private methods.
 
 METHODS: dict[str, dict[str, Any]] = {
     "without privacy": {"epsilon": None, "bounds": None},
+    "logistic-gd, the default": {},
     "moments": {"algorithm": "moments"},
     "noisy-gd": {"algorithm": "noisy-gd"},
     "dpgdsc, tight, ridge 0.1": {"algorithm": "dpgdsc", "ridge": 0.1},

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 from all_pairs_speed import metric_pairs, sorted_pairs, summed_pairs
+from default_speed import default_fit
 from figures import FEATURES, Figure, best_times, draw, matrix_product
 from rich.console import Console
 from rich.table import Table
@@ -37,6 +38,7 @@ CASES: list[Callable[[], Iterator[Figure]]] = [
     streams,
     noisy_steps,
     stream_prices,
+    default_fit,
     start_up,
 ]
 
