@@ -94,14 +94,15 @@ def plan(
         n_features=n_features,
         ridge=float(ridge),
     )
-    arguments = _planner_arguments(planner, max_iter, calibration, options)
-    if "features" in planner_options(planner):
+    known = planner_options(planner)
+    arguments = _planner_arguments(known, max_iter, calibration, options)
+    if "features" in known:
         arguments["features"] = asked
         if isinstance(asked, PrivateBounds) and budget.is_private:
             # It plans the search itself.
             arguments.setdefault("zoom", share)
             share = 0.0
-    if "index_seed" in planner_options(planner):
+    if "index_seed" in known:
         # The user's own word in `options` goes before what an estimator passes.
         arguments["index_seed"] = _index_seed(arguments.get("index_seed", index_seed))
     before: tuple[Phase, ...] = ()
@@ -200,9 +201,8 @@ def _check_fit(record: Algorithm, task: Task, surrogate: Surrogate | None, calib
 
 
 def _planner_arguments(
-    planner: Callable[..., Plan], max_iter: int | None, calibration: str, options: Mapping[str, Any] | None
+    known: Sequence[str], max_iter: int | None, calibration: str, options: Mapping[str, Any] | None
 ) -> dict[str, Any]:
-    known = planner_options(planner)
     reserved = ("max_iter", "calibration", "features")
     given = dict(options or {})
     unknown = [key for key in given if key not in known or key in reserved]
