@@ -78,8 +78,9 @@ class AUCClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
         which an algorithm meets the records is public and says nothing about the noise: with ``None`` it is new in
         every fit, else always the same one.
     options : mapping or None, default=None
-        Further arguments of the planner. ``{"index_seed": k}`` with an int from 0 to 2**63 - 1 chooses another order of
-        the records, for algorithms that draw one.
+        Further arguments of the planner. ``{"zoom": 0.05, "standardise": 0.1}`` are the shares of the budget that
+        ``logistic-gd`` spends on ranges and scales; 0 leaves one out. ``{"index_seed": k}`` with an
+        int from 0 to 2**63 - 1 chooses another order of the records, for algorithms that draw one.
 
     Attributes
     ----------
@@ -89,7 +90,7 @@ class AUCClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
         domain.
     coef_noise_ : array of the shape of coef_
         Standard deviation that the privacy noise alone gives each coefficient, before any projection; 0 without
-        privacy. From public numbers, for ``moments`` from what was released.
+        privacy. From public numbers, for ``moments`` from what was released, for ``logistic-gd`` an estimate.
     classes_ : array of shape (n_classes,)
     bounds_ : FeatureBounds, FeatureBall or None
         The domain that rows are clipped into, in `fit` and when they are scored: as declared, or as `PrivateBounds`
@@ -154,7 +155,7 @@ class AUCClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
     def fit(self, X: Any, y: Any, **unsupported: Any) -> AUCClassifier:
         """Plan from public numbers, then run once over the rows; with several classes, once for each of them.
 
-        A sparse table is not made dense; its bounds have to contain 0, and not every algorithm takes it.
+        A sparse table is not made dense; not every algorithm takes it.
         `sample_weight` is refused, with the reason.
         """
         # Not a named parameter: scikit-learn takes that as a promise to support weights.
