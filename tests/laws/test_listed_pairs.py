@@ -19,6 +19,8 @@ from entrenous.problem.parameter_domains import FrobeniusPSD, L2Ball
 from entrenous.problem.problem import Problem
 from entrenous.problem.surrogates.convex import Hinge
 
+pytestmark = pytest.mark.attack
+
 CLOSE = 0.95
 LISTS = {
     "one pair": [(0, 1)],

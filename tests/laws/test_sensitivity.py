@@ -48,6 +48,8 @@ from entrenous.problem.surrogates.convex import (
 )
 from entrenous.problem.tasks.task import task_named
 
+pytestmark = pytest.mark.attack
+
 ROUNDING = 1e-9
 CLOSE = 0.95
 
