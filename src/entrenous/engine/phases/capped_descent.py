@@ -27,7 +27,7 @@ _POWER = 0.75
 _CURVATURE, _MARGIN = 0.02, 1.4
 """For the estimate of the noise: a guess at the loss's curvature along one coordinate, times their number, and a factor
 for what noise in the scales adds. On diabetes, german, debrecen, letter and usps at epsilon 0.5 to 4 the estimate is
-then 1 to 4 times the spread of repeated fits, as a mean over the coefficients."""
+then about 1 to 3 times the spread of repeated fits, as a median over the coefficients."""
 
 
 @part
