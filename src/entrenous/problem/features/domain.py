@@ -17,6 +17,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from entrenous.arrays import AnyArray, Array, row_blocks
 from entrenous.errors import InputError
@@ -67,6 +68,11 @@ class FeatureDomain(ABC):
         """Internal units in one of the user's, per feature; 0 for a public constant."""
         unit = self.unit
         return np.divide(1.0, unit, out=np.zeros_like(unit), where=unit > 0.0)
+
+    @property
+    def is_binary(self) -> npt.NDArray[np.bool_]:
+        """Which features are declared 0/1."""
+        return np.zeros(self.unit.size, dtype=bool)
 
     def ends(self) -> tuple[Array, Array]:
         """What entries are clipped to before the row as a whole is."""
