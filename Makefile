@@ -46,11 +46,10 @@ $(OLDEST)/.dev: pyproject.toml oldest.txt
 clean:
 	rm -rf $(VENV) $(OLDEST) .venv-compare .venv-frontier dist entrenous-demo
 
-# The figures of the README: the demo on more splits, and every algorithm side by side.
+# The figures of the demo in the README, on more splits.
 .PHONY: figures
 figures: $(VENV)/.demo
 	$(BIN)/entrenous demo --out docs/demo --splits 50
-	$(BIN)/python benchmarks/compare_algorithms.py
 
 # Attacks on real releases of every private algorithm, more of them and longer than in the suite.
 .PHONY: audit
