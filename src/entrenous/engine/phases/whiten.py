@@ -92,7 +92,8 @@ class Whiten(StatisticPhase):
         sides = {"low": low, "high": high, "center": domain.origin, "axes": domain.unit}
         numbers: dict[str, Any] = {name: tuple(side.tolist()) for name, side in sides.items()}
         entries = tuple(lower_triangle(matrix).tolist())
-        return WhitenedBox(**numbers, whitening=entries, names=getattr(domain, "names", None))
+        binary = tuple(np.flatnonzero(domain.is_binary).tolist())
+        return WhitenedBox(**numbers, whitening=entries, names=getattr(domain, "names", None), binary=binary)
 
     def whitening(self, moments: Array) -> Array:
         """The matrix that rows are multiplied by, from the released one of columns that vary."""

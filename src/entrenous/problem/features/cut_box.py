@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,8 @@ class CutBox(FeatureDomain):
     [[1.0, 0.0]]
     """
 
+    kind: ClassVar[str] = "cut box"
+
     low: tuple[float, ...]
     high: tuple[float, ...]
     center: tuple[float, ...]
@@ -36,12 +38,12 @@ class CutBox(FeatureDomain):
         sizes = {side.shape for side in sides.values()}
         finite = all(np.isfinite(side).all() for side in sides.values())
         if len(sizes) != 1 or sides["low"].ndim != 1 or not sides["low"].size or not finite:
-            raise InputError("a cut box needs four finite numbers per feature", "others", "Give one of each.")
+            raise InputError(f"a {self.kind} needs four finite numbers per feature", "others", "Give one of each.")
         if (sides["low"] > sides["high"]).any() or (sides["axes"] < 0.0).any():
-            raise InputError("a cut box needs low <= high and axes >= 0", "others", "Swap the ends.")
+            raise InputError(f"a {self.kind} needs low <= high and axes >= 0", "others", "Swap the ends.")
         for name, side in sides.items():
             object.__setattr__(self, name, tuple(side.tolist()))
-        if not set(self.binary) <= set(range(sides["low"].size)):
+        if not all(isinstance(j, int) and 0 <= j < sides["low"].size for j in self.binary):
             raise InputError("binary must be numbers of features", repr(self.binary), "Count from 0.")
         object.__setattr__(self, "binary", tuple(self.binary))
 
@@ -71,4 +73,4 @@ class CutBox(FeatureDomain):
 
     def public_numbers(self) -> dict[str, Any]:
         numbers = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "binary"}
-        return {"kind": "cut box", **numbers, **({"binary": self.binary} if self.binary else {})}
+        return {"kind": self.kind, **numbers, **({"binary": self.binary} if self.binary else {})}

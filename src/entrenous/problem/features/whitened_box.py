@@ -2,81 +2,51 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from entrenous.arrays import AnyArray, Array, row_blocks
 from entrenous.errors import InputError
-from entrenous.problem.features.domain import TO_SINGLE, FeatureDomain
+from entrenous.problem.features.cut_box import CutBox
+from entrenous.problem.features.domain import TO_SINGLE
 from entrenous.problem.symmetric import from_lower_triangle
 from entrenous.registry import part
 
 
 @part
 @dataclass(frozen=True)
-class WhitenedBox(FeatureDomain):
+class WhitenedBox(CutBox):
     """Entries from `low` to `high`, then ``||W (x - center) / axes|| <= 1`` for a symmetric positive definite W.
 
     `whitening` is the lower triangle of W, row by row. An axis of 0 is a public constant.
 
-    >>> box = WhitenedBox((0.0, 0.0), (1.0, 1.0), (0.5, 0.5), (1.0, 1.0), (2.0, -1.0, 2.0))
+    >>> box = WhitenedBox((0.0, 0.0), (1.0, 1.0), (0.5, 0.5), (1.0, 1.0), whitening=(2.0, -1.0, 2.0))
     >>> box.to_internal(np.array([[0.6, 0.6], [9.0, 0.5]])).round(3).tolist()
     [[0.1, 0.1], [0.894, -0.447]]
     """
 
+    kind: ClassVar[str] = "whitened box"
     mixes_columns: ClassVar[bool] = True
 
-    low: tuple[float, ...]
-    high: tuple[float, ...]
-    center: tuple[float, ...]
-    axes: tuple[float, ...]
-    whitening: tuple[float, ...]
-    names: tuple[str, ...] | None = None
+    whitening: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
-        sides = {f.name: np.asarray(getattr(self, f.name), dtype=float) for f in fields(self) if f.name != "names"}
-        finite = all(np.isfinite(side).all() for side in sides.values())
-        entries = sides["whitening"].shape
-        shapes = {side.shape for name, side in sides.items() if name != "whitening"}
-        d = sides["low"].size
-        if len(shapes) != 1 or sides["low"].ndim != 1 or not d or entries != (d * (d + 1) // 2,) or not finite:
+        super().__post_init__()
+        entries, d = np.asarray(self.whitening, dtype=float), len(self.low)
+        if entries.shape != (d * (d + 1) // 2,) or not np.isfinite(entries).all():
             raise InputError(
-                "a whitened box needs four finite numbers per feature and one per pair of features",
-                "others",
-                "Give one of each.",
+                "a whitened box needs a finite number per pair of features", "others", "Give the lower triangle."
             )
-        if (sides["low"] > sides["high"]).any() or (sides["axes"] < 0.0).any():
-            raise InputError("a whitened box needs low <= high and axes >= 0", "others", "Swap the ends.")
-        for name, side in sides.items():
-            object.__setattr__(self, name, tuple(side.tolist()))
+        object.__setattr__(self, "whitening", tuple(entries.tolist()))
         try:
             np.linalg.cholesky(self.matrix)
         except np.linalg.LinAlgError:
             raise InputError(
                 "a whitened box needs a positive definite matrix", "another", "Use the one that a fit released."
             ) from None
-
-    def for_features(self, n_features: int) -> WhitenedBox:
-        if len(self.low) != n_features:
-            raise InputError(
-                f"bounds need one range per feature ({n_features})", str(len(self.low)), "Match the table."
-            )
-        return self
-
-    @property
-    def origin(self) -> Array:
-        return np.array(self.center)
-
-    @property
-    def unit(self) -> Array:
-        """The axes: internal units before whitening, per feature."""
-        return np.array(self.axes)
-
-    def ends(self) -> tuple[Array, Array]:
-        return np.array(self.low), np.array(self.high)
 
     @property
     def reach(self) -> float:
@@ -86,9 +56,6 @@ class WhitenedBox(FeatureDomain):
     def matrix(self) -> Array:
         """W, whole."""
         return from_lower_triangle(np.array(self.whitening))
-
-    def public_numbers(self) -> dict[str, Any]:
-        return {"kind": "whitened box", **{f.name: getattr(self, f.name) for f in fields(self)}}
 
     def to_internal_single(self, X: AnyArray) -> AnyArray:
         rows = np.empty(X.shape, dtype=np.float32)
