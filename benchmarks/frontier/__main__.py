@@ -30,7 +30,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from . import pages
-from .cells import Cell, Key, Results, committed, committed_keys, grid_keys, our_keys
+from .cells import ADD, REPLACE, Cell, Key, Results, committed, committed_keys, grid_keys, our_keys
 from .peers import PEERS
 from .sets import DESIGN, NAMES, Table, load_set
 
@@ -166,7 +166,10 @@ def _run(runner: Runner, names: Sequence[str], only: str | None, folder: Path) -
             runner.measure(tables, splits, design, f"{peer.title}: settings")
             setting = committed(runner.cells, method)
             rest = [key for name in names for key in (*grid_keys(name, method), *committed_keys(name, method, setting))]
-            runner.measure(tables, splits, rest, peer.title)
+            # What is compared first, then the peers' figures at their own adjacency.
+            for adjacency in (REPLACE, ADD):
+                part = [key for key in rest if key.adjacency == adjacency]
+                runner.measure(tables, splits, part, f"{peer.title}, {adjacency}")
 
 
 if __name__ == "__main__":
