@@ -19,7 +19,7 @@ from entrenous.estimators.base import PairwiseEstimator
 from entrenous.estimators.classes import PublicClasses
 from entrenous.estimators.one_vs_rest import joint_certificate, one_stream, plans_on_one_budget
 from entrenous.planners.budget_split import rest_of
-from entrenous.planners.logistic_gd import shares_of_stages
+from entrenous.planners.logistic_gd import STAGES, shares_of_stages
 from entrenous.planners.registry import algorithm_named
 from entrenous.privacy.budget import budget_for
 from entrenous.privacy.noise import fresh_index_seed
@@ -78,9 +78,10 @@ class AUCClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
         which an algorithm meets the records is public and says nothing about the noise: with ``None`` it is new in
         every fit, else always the same one.
     options : mapping or None, default=None
-        Further arguments of the planner. ``{"zoom": 0.05, "standardise": 0.1}`` are the shares of the budget that
-        ``logistic-gd`` spends on ranges and scales; 0 leaves one out. ``{"index_seed": k}`` with an
-        int from 0 to 2**63 - 1 chooses another order of the records, for algorithms that draw one.
+        Further arguments of the planner. ``{"zoom": 0.05, "standardise": 0.1, "whiten": 0.0}`` are the shares of the
+        budget that ``logistic-gd`` spends on ranges, scales and how the columns go together; 0 leaves one out.
+        ``{"index_seed": k}`` with an int from 0 to 2**63 - 1 chooses another order of the records, for algorithms that
+        draw one.
 
     Attributes
     ----------
@@ -221,13 +222,14 @@ class AUCClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
     def _fit_on_shared_stages(
         self, X: Any, labels: Sequence[AnyArray], random_state: Any, stages: Mapping[str, float]
     ) -> list[Fitted]:
-        """The first class finds ranges and scales for all of them, and has their share of the budget beside its own."""
+        """The first class finds what all have in common, and has that share of the budget beside its own."""
         self._need_tight("several classes")
         n = X.shape[0]
         whole = budget_for(self.epsilon, self.delta, n)
         together = sum(stages.values())
         each = (1.0 - together) / len(labels)
-        options = {**(self.options or {}), "zoom": 0.0, "standardise": 0.0}
+        none = dict.fromkeys(STAGES, 0.0)
+        options = {**(self.options or {}), **none}
         options |= {name: share / (together + each) for name, share in stages.items()}
         bounds, fits = self.bounds, []
         for number, own in enumerate(labels):
@@ -236,7 +238,7 @@ class AUCClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
             made = self._plan_for(n, fresh_index_seed(random_state, number), {**arguments, "options": options})
             (made,) = self._noting_leaks([made])
             fits.append(made.run(X, own, random_state=random_state))
-            bounds, options = fits[0].bounds, {**options, "zoom": 0.0, "standardise": 0.0}
+            bounds, options = fits[0].bounds, {**options, **none}
         return fits
 
     def _against_the_rest(self, y: AnyArray, classes: tuple[Any, ...]) -> list[AnyArray]:
