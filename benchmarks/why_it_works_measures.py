@@ -217,7 +217,7 @@ def parts_of(table: Table, repeats: int) -> dict[str, Any]:
                 clf = classifier(table, {"options": options}, seed).fit(X, y)
                 rows, new = (clf.bounds_.to_internal(part) for part in (X, table.rows[test]))
                 last = clf.plan_.phases[-1]
-                gradients = Gradients(last.steps, math.sqrt(last.steps) / last.mechanism.noise_multiplier)
+                gradients = Gradients.of(last)
                 share = event_share(clf.plan_, y, seed)
                 variants = (PARTS if place == "found" else {}) | {f"{name}, {place}": v for name, v in UNITS.items()}
                 for name, variant in variants.items():

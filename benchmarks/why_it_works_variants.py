@@ -15,7 +15,7 @@ from scipy.optimize import brentq
 from scipy.special import expit
 
 from entrenous.arrays import AnyArray, Array
-from entrenous.engine.phases.capped_descent import CONSTANT, class_weights, descent_time
+from entrenous.engine.phases.capped_descent import CONSTANT, CappedDescent, class_weights, descent_time
 from entrenous.engine.rows.capped_slopes import CappedSlopes
 
 _BINS = 4096
@@ -42,10 +42,16 @@ class Variant:
 
 @dataclass(frozen=True)
 class Gradients:
-    """What the plan leaves to the gradients: their number, and mu for all of them together."""
+    """What the plan leaves to the gradients: their number, mu for all of them together, and how far they may go."""
 
     steps: int
     mu: float
+    stretch: float
+
+    @classmethod
+    def of(cls, phase: CappedDescent) -> Gradients:
+        """Those of a descent of the library."""
+        return cls(phase.steps, math.sqrt(phase.steps) / phase.noise.noise_multiplier, phase.stretch)
 
 
 def descend(
@@ -59,16 +65,16 @@ def descend(
     Z = np.column_stack([rows, np.full(n, constant)]) / math.hypot(1.0, constant)
     # Over pairs the same slopes give a shorter gradient: released share of events, so that it is public.
     share = 0.5 if event_share is None else event_share
-    stretch = 1.0 / max(share, 1.0 - share) if variant.pairs else 1.0
-    ratio = stretch * 2.0 * slopes.cap * math.sqrt(d + 1) / (gradients.mu * n)
-    length = variant.stride * descent_time(ratio) / gradients.steps
-    sd = stretch * 2.0 * slopes.cap * math.sqrt(gradients.steps) / (gradients.mu * n)
+    longer = 1.0 / max(share, 1.0 - share) if variant.pairs else 1.0
+    ratio = longer * 2.0 * slopes.cap * math.sqrt(d + 1) / (gradients.mu * n)
+    length = variant.stride * descent_time(ratio, gradients.stretch) / gradients.steps
+    sd = longer * 2.0 * slopes.cap * math.sqrt(gradients.steps) / (gradients.mu * n)
     w, total, skipped = np.zeros(d + 1), np.zeros(d + 1), gradients.steps // 2
     for step in range(gradients.steps):
         scores = Z @ w
         # Lemma 2 with slopes up to 1/2 and rows at most 2 apart, or Lemma 17: both 2 C/n.
         pull = capped_pair_slopes(scores, y) / (n - 1) if variant.pairs else slopes.at(scores, y)
-        w = w + length * (stretch * (pull @ Z) / n + sd * rng.normal(size=d + 1))
+        w = w + length * (longer * (pull @ Z) / n + sd * rng.normal(size=d + 1))
         if step >= skipped:
             total += w
     return (total / (gradients.steps - skipped) if variant.average else w)[:-1]

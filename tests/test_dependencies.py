@@ -23,7 +23,7 @@ def imported(folder):
                 found |= {alias.name.split(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and not node.level:
                 found.add(node.module.split(".")[0])
-    ours = {path.stem for path in (ROOT / "tests").rglob("*")} | {"entrenous"}
+    ours = {path.stem for place in ("tests", "benchmarks") for path in (ROOT / place).rglob("*")} | {"entrenous"}
     return {NAMES.get(name, name) for name in found - ours - sys.stdlib_module_names}
 
 

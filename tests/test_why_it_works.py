@@ -206,7 +206,7 @@ def test_the_variant_with_nothing_left_out_is_the_librarys_descent():
         clf.fit(rows, y)
     first, last = clf.plan_.phases
     assert isinstance(first, EventShare)
-    gradients = Gradients(last.steps, np.sqrt(last.steps) / last.mechanism.noise_multiplier)
+    gradients = Gradients.of(last)
     inside = clf.bounds_.to_internal(rows)
     w = descend(Variant(), inside, y, first.shrunk(float(y.mean())), gradients, 0) / np.hypot(1.0, 0.3)
     there = clf.coef_[0] * clf.bounds_.unit
