@@ -53,9 +53,23 @@ def test_who_has_no_probabilities_says_who_has():
         en.AUCClassifier(None).fit(X, Y),
     ):
         assert not hasattr(model, "predict_proba")
-        with pytest.raises(AttributeError) as caught:
-            model.predict_proba  # noqa: B018
-        assert "logistic-gd" in str(caught.value.__cause__)
+        with pytest.raises(AttributeError, match=r'has no predict_proba here: .*algorithm="logistic-gd"'):
+            model.predict_proba(X)
+    assert hasattr(en.AUCClassifier(1.0, bounds=BOUNDS), "predict_proba")
+    assert not hasattr(en.AUCClassifier(None), "predict_proba")
+    with pytest.raises(AttributeError, match="a fit without privacy ranks without probabilities"):
+        en.AUCClassifier(None).predict_proba(X)
+    with pytest.raises(AttributeError, match='surrogate="logistic", the default, has one'):
+        en.PointwiseClassifier(1.0, surrogate="hinge").predict_proba(X)
+
+
+def test_who_needs_all_records_says_who_does_not():
+    for estimator in (en.AUCClassifier(1.0, bounds=BOUNDS), en.MahalanobisLearner(1.0, algorithm="noisy-gd")):
+        assert not hasattr(estimator, "partial_fit")
+        with pytest.raises(AttributeError, match=r"has no partial_fit here: .*entrenous.algorithms\(\) lists"):
+            estimator.partial_fit(X, Y)
+    online = en.AUCClassifier(1.0, bounds=BOUNDS, algorithm="ogd-previous")
+    assert online.partial_fit.__doc__ == en.AUCClassifier.partial_fit.__doc__
 
 
 def test_models_come_back_with_their_probabilities(tmp_path):

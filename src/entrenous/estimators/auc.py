@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils.metaestimators import available_if
 
 from entrenous.arrays import AnyArray, Array
 from entrenous.engine.online import OnlineRun
@@ -17,6 +16,7 @@ from entrenous.engine.plan import Plan
 from entrenous.engine.run import Fitted, checked_rows
 from entrenous.estimators.base import PairwiseEstimator
 from entrenous.estimators.classes import PublicClasses
+from entrenous.estimators.offered_if import offered_if
 from entrenous.estimators.one_vs_rest import joint_certificate, one_stream, plans_on_one_budget
 from entrenous.planners.budget_split import rest_of
 from entrenous.planners.logistic_gd import shares_of_stages
@@ -256,7 +256,7 @@ class AUCClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
             return [planned(number, {}) for number in range(len(classes))]
         return plans_on_one_budget(budget_for(self.epsilon, self.delta, n), len(classes), planned)
 
-    @available_if(lambda self: self._can_be_fed())  # type: ignore[untyped-decorator]
+    @offered_if(lambda self: self._needs_all_records())
     def partial_fit(
         self, X: Any, y: Any, classes: Sequence[Any] | None = None, n_total: int | None = None
     ) -> AUCClassifier:
@@ -326,7 +326,7 @@ class AUCClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
         labels: AnyArray = self.classes_[scores.argmax(axis=1) if scores.ndim > 1 else (scores > 0.0).astype(int)]
         return labels
 
-    @available_if(lambda self: self._has_probability())  # type: ignore[untyped-decorator]
+    @offered_if(lambda self: self._lacks_probability())
     def predict_proba(self, X: Any) -> Array:
         """The probability of each class: that of the loss's own link, from what was released.
 
@@ -350,14 +350,15 @@ class AUCClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
         parts = [part["public"] for part in public["parts"]] if "parts" in public else [public] * len(self.coef_)
         return np.array([part.get("found_event_share", 0.5) for part in parts])
 
-    def _has_probability(self) -> bool:
-        """Whether the model has a link to probabilities; before it is fitted, whether it can have one."""
+    def _lacks_probability(self) -> str | None:
+        """Why there is no `predict_proba`; ``None``: the model has a link, or before it is fitted can have one."""
         made = getattr(self, "plan_", None)
         hopeful = self._is_private and self.algorithm in ("auto", "logistic-gd") and self.surrogate is None
         if made.gives_probability if made is not None else hopeful:
-            return True
-        raise AttributeError(
-            f"algorithm={self.algorithm!r} ranks without probabilities here. A private fit with "
+            return None
+        ranked = f"algorithm={self.algorithm!r}" if self._is_private else "a fit without privacy"
+        return (
+            f"{ranked} ranks without probabilities. A private fit with "
             'algorithm="logistic-gd", which "auto" takes for delta > 0, has them.'
         )
 
