@@ -6,10 +6,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from scipy.special import expit
 from sklearn.metrics import roc_auc_score
 
 import entrenous as en
+from entrenous.engine.phases.calibrate import Calibrate
 
 pytestmark = pytest.mark.filterwarnings("ignore::entrenous.PrivacyWarning")
 
@@ -39,6 +41,72 @@ def test_probabilities_are_those_of_the_events():
     assert roc_auc_score(Y, p[:, 1]) == pytest.approx(model.score(X, Y), abs=1e-9)
     assert model.event_share_[0] == pytest.approx(Y.mean(), abs=0.02)
     assert model.certificate_.public["found_event_share"] == model.event_share_[0]
+
+
+def test_calibration_makes_noisy_probabilities_those_of_the_events(tmp_path):
+    """A ridge makes them too timid, as a descent that noise has stopped early does."""
+    arguments = {"bounds": BOUNDS, "ridge": 0.01, "random_state": 0}
+    plain = en.AUCClassifier(1.0, **arguments).fit(X, Y)
+    model = en.AUCClassifier(1.0, options={"calibrate": 0.02}, **arguments).fit(X, Y)
+    far = [np.abs(one.predict_proba(X)[:, 1] - expit(SCORE)).mean() for one in (plain, model)]
+    assert far[1] < 0.8 * far[0]
+    slope, shift = model.log_odds_map_[0]
+    assert slope > 1.1
+    assert model.certificate_.public["found_log_odds_map"] == {"slope": slope, "shift": shift}
+    assert plain.log_odds_map_.tolist() == [[1.0, 0.0]]
+    # One threshold, one ranking, one file.
+    p = model.predict_proba(X)[:, 1]
+    np.testing.assert_array_equal(model.predict(X), (p > 0.5).astype(int))
+    assert roc_auc_score(Y, p) == pytest.approx(model.score(X, Y), abs=1e-9)
+    again = en.load(en.save(model, tmp_path / "model"))
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))
+    assert (model.coef_noise_ > 0.0).all()
+    assert model.certificate_.verify().epsilon <= 1.0
+
+
+def test_calibration_of_sparse_tables_is_that_of_dense_ones():
+    words = sparse.random(3000, 40, density=0.1, format="csr", random_state=0)
+    labels = (np.asarray(words[:, :20].sum(axis=1)).ravel() > 1.0).astype(int)
+    arguments = {"bounds": (0, 1), "options": {"calibrate": 0.1}, "random_state": 0}
+    dense, thin = (en.AUCClassifier(4.0, **arguments).fit(table, labels) for table in (words.toarray(), words))
+    np.testing.assert_allclose(thin.log_odds_map_, dense.log_odds_map_, atol=1e-3)
+    np.testing.assert_allclose(thin.predict_proba(words), dense.predict_proba(words), atol=1e-3)
+
+
+def test_several_classes_are_calibrated_each_on_its_share(tmp_path):
+    labels = Y + (X[:, 3] > -2.0)
+    options = {"calibrate": 0.05}
+    model = en.AUCClassifier(2.0, bounds=BOUNDS, classes=(0, 1, 2), options=options, random_state=0).fit(X, labels)
+    assert all(isinstance(plan.phases[-1], Calibrate) for plan in model.plans_)
+    whole = sum(mechanism.gdp for mechanism in model.certificate_.mechanisms)
+    assert [plan.phases[-1].mechanism.gdp / whole for plan in model.plans_] == pytest.approx([0.05 / 3] * 3, rel=1e-6)
+    assert len({tuple(pair) for pair in model.log_odds_map_}) == 3
+    assert model.certificate_.verify().epsilon <= 2.0
+    p = model.predict_proba(X)
+    np.testing.assert_allclose(p.sum(axis=1), 1.0)
+    np.testing.assert_allclose(p.mean(axis=0), np.bincount(labels) / N, atol=0.05)
+    again = en.load(en.save(model, tmp_path / "model"))
+    np.testing.assert_array_equal(again.predict_proba(X), p)
+
+
+def test_a_part_says_that_another_found_its_domain():
+    """A reader of one class's certificate must not take its domain for declared."""
+    labels = Y + (X[:, 3] > -2.0)
+    joint = en.AUCClassifier(2.0, bounds=BOUNDS, classes=(0, 1, 2), random_state=0).fit(X, labels).certificate_
+    first, second, third = (en.PrivacyCertificate.from_dict(part) for part in joint.public["parts"])
+    assert "domain_found_by_part" not in first.public
+    for part in (second, third):
+        assert part.public["domain_found_by_part"] == 1
+        assert "part 1 of the composition, which pays for it" in str(part)
+        assert any("read the composition" in text for text in part.verify().reservations)
+    verified = joint.verify()
+    assert not any("read the composition" in text for text in verified.reservations)
+    assert "part 2 (logistic-gd): its domain is the one that part 1 found and pays for" in verified.checks
+    # The same two parts without the first, or after another fit, are not covered.
+    other = en.AUCClassifier(1.0, bounds=BOUNDS, random_state=1).fit(X, Y).certificate_
+    for parts in ([second, third], [other, second]):
+        with pytest.raises(en.PrivacyError, match="the one that part 1 found"):
+            en.compose_certificates(parts).verify()
 
 
 def test_thresholds_of_moments_are_paid_for_too():

@@ -85,6 +85,8 @@ def run(plan: Plan, X: Any, y: Any, random_state: Any) -> Fitted:
             certificate = certificate.stating("found_bounds", bounds.public_numbers())
         if released.event_share is not None:
             certificate = certificate.stating("found_event_share", released.event_share)
+        if released.log_odds_map is not None:
+            certificate = certificate.stating("found_log_odds_map", released.log_odds_map._asdict())
     means = None if plan.is_private else plan.task_object.running_means(plan.n_features)
     if means is not None and internal is not None:
         means.feed(internal, labels)
