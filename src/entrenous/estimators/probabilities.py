@@ -34,14 +34,14 @@ class EventProbabilities:
         its log-odds. With several classes each one's probability against the rest, divided by their sum.
         """
         scores = self.decision_function(X)
-        links = self._links()
+        links = self.probability_links()
         if scores.ndim == 1:
             event = links[0].probability(scores + links[0].even_score)
             return np.column_stack([1.0 - event, event])
         each = [link.probability(column + link.even_score) for link, column in zip(links, scores.T, strict=True)]
         return np.column_stack(each) / np.sum(each, axis=0)[:, None]
 
-    def _links(self) -> list[ProbabilityLink]:
+    def probability_links(self) -> list[ProbabilityLink]:
         """From score to probability, for each row of `coef_`."""
         shares, maps = self.event_share_, self.log_odds_map_
         return [
