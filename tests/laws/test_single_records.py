@@ -152,7 +152,7 @@ def test_the_second_round_stays_in_its_reach_whatever_the_first_released():
         rows = rows_of(rng.normal(size=(50, d)) * 100.0).inside_single(smaller).array()
         assert np.abs(rows).max() <= second.reach * (1.0 + 1e-9)
         assert np.linalg.norm(rows, axis=1).max() <= 1.0
-        final = second.standardised(smaller, rng.normal(size=d), rng.normal(size=d))
+        final, _ = second.standardised(smaller, rng.normal(size=d), rng.normal(size=d))
         assert (
             np.linalg.norm(rows_of(rng.normal(size=(50, d)) * 100.0).inside_single(final).array(), axis=1).max() <= 1.0
         )

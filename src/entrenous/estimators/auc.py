@@ -93,7 +93,8 @@ class AUCClassifier(ClassifierMixin, EventProbabilities, PublicClasses, Pairwise
         domain.
     coef_noise_ : array of the shape of coef_
         Standard deviation that the privacy noise alone gives each coefficient, before any projection; 0 without
-        privacy. From public numbers, for ``moments`` from what was released, for ``logistic-gd`` an estimate.
+        privacy. From public numbers, for ``moments`` from what was released. For ``logistic-gd`` an estimate from what
+        was released, meant to be too large rather than too small: mostly 1 to 5 times the spread of repeated fits.
     classes_ : array of shape (n_classes,)
     bounds_ : FeatureBounds, FeatureBall or None
         The domain that rows are clipped into, in `fit` and when they are scored: as declared, or as `PrivateBounds`
@@ -236,7 +237,7 @@ class AUCClassifier(ClassifierMixin, EventProbabilities, PublicClasses, Pairwise
         options = {**(self.options or {}), "zoom": 0.0, "standardise": 0.0}
         options |= {name: share / (together + each) for name, share in stages.items()}
         calibrate = options.get("calibrate", 0.0)
-        bounds, fits = self.bounds, []
+        bounds, fits = self.bounds, list[Fitted]()
         for number, own in enumerate(labels):
             part = each + (together if number == 0 else 0.0)
             budget, options["calibrate"] = rest_of(whole, 1.0 - part), calibrate / len(labels) / part
@@ -245,7 +246,11 @@ class AUCClassifier(ClassifierMixin, EventProbabilities, PublicClasses, Pairwise
             if number > 0:
                 made = replace(made, remarks={**made.remarks, DOMAIN_FOUND_BY_PART: 1})
             (made,) = self._noting_leaks([made])
-            fits.append(made.run(X, own, random_state=random_state))
+            fitted = made.run(X, own, random_state=random_state)
+            scales = fits[0].scale_noise if fits else None
+            # The first class released scales for all of them.
+            noise = fitted.noise if scales is None else scales.added_to(fitted.noise, fitted.coef)
+            fits.append(replace(fitted, noise=noise))
             bounds, options = fits[0].bounds, {**options, "zoom": 0.0, "standardise": 0.0}
         return fits
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from entrenous.arrays import AnyArray, Array
 from entrenous.engine.phases.probability_link import LogOddsMap
+from entrenous.engine.phases.scale_noise import ScaleNoise
 from entrenous.engine.progress import Progress
 from entrenous.engine.rows.rows import Rows
 from entrenous.engine.streams.fold import Fold
@@ -35,6 +36,8 @@ class Released(NamedTuple):
     """Share of events among the records, if this phase looked for it."""
     log_odds_map: LogOddsMap | None = None
     """What corrects the probabilities, if this phase looked for it."""
+    scale_noise: ScaleNoise | None = None
+    """What noise in the scales of `features` does to coefficients, if this phase released scales."""
 
     def followed_by(self, later: Released) -> Released:
         """Both results as one, after a later phase: its parameter, and of the rest whichever released it last."""
@@ -42,6 +45,7 @@ class Released(NamedTuple):
             intercept=self.intercept if later.intercept is None else later.intercept,
             steps=self.steps + later.steps,
             noise=self.noise if later.noise is None else later.noise,
+            scale_noise=self.scale_noise if later.scale_noise is None else later.scale_noise,
             features=self.features if later.features is None else later.features,
             event_share=self.event_share if later.event_share is None else later.event_share,
             log_odds_map=self.log_odds_map if later.log_odds_map is None else later.log_odds_map,
