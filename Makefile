@@ -44,18 +44,28 @@ $(OLDEST)/.dev: pyproject.toml oldest.txt
 	touch $@
 
 clean:
-	rm -rf $(VENV) $(OLDEST) .venv-compare dist entrenous-demo
+	rm -rf $(VENV) $(OLDEST) .venv-compare .venv-frontier dist entrenous-demo
 
-# The figures of the README: the demo on more splits, and every algorithm side by side.
+# The figures of the demo in the README, on more splits.
 .PHONY: figures
 figures: $(VENV)/.demo
 	$(BIN)/entrenous demo --out docs/demo --splits 50
-	$(BIN)/python benchmarks/compare_algorithms.py
 
 # Attacks on real releases of every private algorithm, more of them and longer than in the suite.
 .PHONY: audit
 audit: $(VENV)/.demo
 	PYTHONPATH=tests $(BIN)/python -m audit
+
+# What a private ranking reaches at each epsilon, beside what one would use instead; peers have an environment of their own.
+FRONTIER := .venv-frontier
+.PHONY: frontier
+frontier: $(VENV)/.demo $(FRONTIER)/.ready
+	cd benchmarks && ../$(BIN)/python -m frontier --peers ../$(FRONTIER)/bin/python
+
+$(FRONTIER)/.ready: pyproject.toml benchmarks/frontier/requirements.txt
+	$(PYTHON) -m venv $(FRONTIER)
+	$(FRONTIER)/bin/pip install $(PIP_QUIET) --editable . --requirement benchmarks/frontier/requirements.txt
+	touch $@
 
 # How fast the engine is, against simple things in the same run; then sparse and large tables of the real data sets.
 .PHONY: bench

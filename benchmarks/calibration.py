@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from boxed_sets import load_boxed
+from frontier.sets import load_set
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
@@ -41,13 +41,13 @@ def calibration_error(p: Array, y: AnyArray) -> float:
 
 def measured(name: str) -> dict[str, Any]:
     """Every budget, as released and calibrated."""
-    X, y, bounds = load_boxed(name)
+    data = load_set(name)
+    X, y, bounds = data.rows, data.labels, data.bounds
     found: dict[str, Any] = {"rows": len(y), "features": X.shape[1], "event_share": float(y.mean())}
     for epsilon in EPSILONS:
         rows: dict[str, list[tuple[float, float, float]]] = {"as released": [], "calibrated": []}
         for split in range(SETS[name]):
-            order = np.random.default_rng(split).permutation(len(y))
-            train, test = order[: int(0.8 * len(y))], order[int(0.8 * len(y)) :]
+            train, test = data.split(split)
             for way, share in (("as released", 0.0), ("calibrated", SHARE)):
                 clf = en.AUCClassifier(epsilon, bounds=bounds, options={"calibrate": share}).fit(X[train], y[train])
                 p = clf.predict_proba(X[test])[:, 1]

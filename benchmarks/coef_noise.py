@@ -16,7 +16,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-from boxed_sets import load_boxed
+from frontier.sets import load_set
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
@@ -32,8 +32,8 @@ RESULT = Path(__file__).parent / "results" / "coef_noise.json"
 
 def measured(name: str, epsilon: float) -> dict[str, float]:
     """The ratios of one set at one budget."""
-    X, y, bounds = load_boxed(name)
-    fits = [en.AUCClassifier(epsilon, bounds=bounds).fit(X, y) for _ in range(FITS)]
+    data = load_set(name)
+    fits = [en.AUCClassifier(epsilon, bounds=data.bounds).fit(data.rows, data.labels) for _ in range(FITS)]
     spread = np.std([clf.coef_[0] for clf in fits], axis=0, ddof=1)
     varies = spread > 0.0
     stated = np.array([clf.coef_noise_[0] for clf in fits])[:, varies] / spread[varies]

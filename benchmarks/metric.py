@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from compare_algorithms import tables
+from clinical_ranges import tables
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table

@@ -4,7 +4,7 @@
 
 AUC of ``logistic-gd`` and ``moments`` over 20 stratified 80/20 splits, delta = 1/n^2, secure noise, for three ways to
 bound the features: the loose ranges alone, a tenth of the budget to find bounds inside them, and the clinical ranges
-that a careful user would have declared (as in compare_algorithms.py, with and without its clipping radius). Loose
+that a careful user would have declared (as in clinical_ranges.py, with and without its clipping radius). Loose
 ranges are the clinical ones themselves (1x), ten and a hundred times as wide around the same centre, and from zero to
 ten times the upper end, which puts the records in a corner. Writes ``benchmarks/results/private_bounds.json``. Needs
 the data folder (ENTRENOUS_DATA).
@@ -17,7 +17,7 @@ import statistics
 from pathlib import Path
 from typing import Any
 
-from compare_algorithms import CLIP, DIABETES
+from clinical_ranges import CLIP, DIABETES
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table

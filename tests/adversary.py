@@ -23,6 +23,7 @@ from entrenous.engine.phases.phase import Phase, Released
 from entrenous.engine.phases.sampled_descent import SampledDescent
 from entrenous.engine.phases.standardise import Standardise
 from entrenous.engine.phases.streaming import Streaming
+from entrenous.engine.phases.whiten import Whiten
 from entrenous.engine.rows.registry import rows_of
 from entrenous.privacy.mechanisms.mechanism import Mechanism
 from entrenous.privacy.noise import SeededNoise
@@ -67,6 +68,7 @@ OPTIONS: dict[str, tuple[Any, ...]] = {
     "listed_pairs": (None,),
     "zoom": (0.05, 0.0, 0.3),
     "standardise": (0.1, 0.0, 0.5),
+    "whiten": (0.0, 0.1, 0.3),
     "calibrate": (0.0, 0.02, 0.3),
 }
 """What the adversary asks of every option; an option that is missing here fails the tests."""
@@ -232,6 +234,11 @@ def _(phase: Standardise, problem, X, y, w):
     box = CutBox(tuple(-end for end in ends), ends, (0.0,) * len(ends), (1.0,) * len(ends))
     phase.check(box)
     return phase.exact(rows_of(X).inside_single(box))
+
+
+@perturbed.register
+def _(phase: Whiten, problem, X, y, w):
+    return phase.exact(rows_of(X))
 
 
 @perturbed.register

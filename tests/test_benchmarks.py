@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 FOLDER = Path(__file__).parents[1] / "benchmarks"
-SCRIPTS = sorted(path.name for path in FOLDER.glob("*.py"))
+SCRIPTS = sorted(path.relative_to(FOLDER).as_posix() for path in FOLDER.rglob("*.py"))
 
 
 @pytest.mark.parametrize("name", SCRIPTS)

@@ -110,6 +110,9 @@ def neighbours(task, n, n_features, record):
     if task == "auc":
         # The one event pulls with every pair; without it no pair counts.
         return (X, y), (-np.abs(X), np.zeros(n))
+    if task == "directions":
+        # The record stands at a right angle to the others, or among them.
+        return (np.abs(np.where(np.arange(n)[:, None] == record, X[:, ::-1], X)), y), (np.abs(X), y)
     if task == "metric":
         # Far apart and of two classes, or of one.
         return (X, y), (X, np.zeros(n))
@@ -140,6 +143,13 @@ _ONE_GRADIENT = {
     "max_iter": 1,
     "options": {"zoom": 0.0, "standardise": 0.0},
 }
+_NEARLY_ALL_ON_WHITENING = {
+    "n": 4,
+    "surrogate": "logistic",
+    "radius": None,
+    "max_iter": 1,
+    "options": {"zoom": 0.0, "standardise": 0.01, "whiten": 0.95},
+}
 
 _COUNTS = _ONE_GRADIENT | {"options": {"zoom": 0.0, "standardise": 0.0, "calibrate": 0.95}}
 """Nearly all of the budget on the counts by score and class, which come last."""
@@ -148,6 +158,7 @@ SCENARIOS = [
     Scenario("moments", {"n": 4, "surrogate": "square", "radius": None}, draws=2000),
     Scenario("noisy-gd", _GRADIENTS, draws=2000),
     Scenario("logistic-gd", _ONE_GRADIENT, data="pointwise-classification", draws=2000),
+    Scenario("logistic-gd", _NEARLY_ALL_ON_WHITENING, phase=1, data="directions", draws=2000, remark="whitening"),
     Scenario("logistic-gd", _COUNTS, phase=1, start=1.0, data="pointwise-classification", draws=2000, remark="counts"),
     *_both("offpairstrc", _HUAI, record=7),
     *_both("offpairc", _HUAI, record=7),

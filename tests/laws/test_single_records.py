@@ -1,4 +1,4 @@
-"""Lemmas 14 to 17 and 19 under attack: sums over single records, with the phases' own code."""
+"""Lemmas 14 to 19 under attack: sums over single records, with the phases' own code."""
 
 import itertools
 
@@ -13,6 +13,7 @@ from entrenous.engine.phases.event_share import EventShare
 from entrenous.engine.phases.phase import Released
 from entrenous.engine.phases.probability_link import LogOddsMap, ProbabilityLink
 from entrenous.engine.phases.standardise import FindCentre, Standardise
+from entrenous.engine.phases.whiten import Whiten
 from entrenous.engine.rows.capped_slopes import CappedSlopes
 from entrenous.engine.rows.registry import rows_of
 from entrenous.errors import PrivacyError
@@ -21,6 +22,7 @@ from entrenous.privacy.lemmas.pointwise import (
     event_share_sensitivity,
     mean_row_sensitivity,
     means_and_squares_sensitivity,
+    second_moment_sensitivity,
 )
 from entrenous.privacy.lemmas.statistics import record_histogram_sensitivity
 from entrenous.privacy.noise import SeededNoise
@@ -190,6 +192,43 @@ def test_lemma_17_is_attained_and_never_exceeded():
 
 def test_lemma_17_is_caught_when_halved():
     assert largest_change_of_gradients(np.random.default_rng(4)) > capped_gradient_sensitivity().value / 2.0 * 1.9
+
+
+def largest_change_of_second_moments(rng, tries=300):
+    """By random replacements, and by rows at every angle to the one that they replace, the right angle first."""
+    phase = Whiten(0.1, noise_for("Lemma 18"))
+    worst = 0.0
+    for k in range(tries):
+        d = int(rng.integers(2, 6))
+        X = table(rng, d)
+        pole = X[0] / np.linalg.norm(X[0])
+        beside = X[1] - (X[1] @ pole) * pole
+        beside /= np.linalg.norm(beside)
+        angle = np.pi / 2.0 if k == 0 else rng.uniform(0.0, np.pi)
+        rows = (pole, np.cos(angle) * pole + np.sin(angle) * beside, -pole, X[1], np.zeros(d))
+        values = [phase.exact(rows_of(with_first(X, row)).inside_single(boxed(d, 1.0))) for row in rows]
+        worst = max(worst, *(np.linalg.norm(a - b) for a, b in itertools.combinations(values, 2)))
+    return worst
+
+
+def test_lemma_18_is_attained_and_never_exceeded():
+    worst, bound = largest_change_of_second_moments(np.random.default_rng(7)), second_moment_sensitivity(N).value
+    assert 0.999 * bound < worst <= bound * (1.0 + 1e-9)
+
+
+def test_lemma_18_is_caught_when_halved():
+    worst = largest_change_of_second_moments(np.random.default_rng(8))
+    assert worst > second_moment_sensitivity(N).value / 2.0 * 1.9
+
+
+def test_second_moments_are_isometric_and_in_double_precision():
+    rng = np.random.default_rng(9)
+    X = table(rng, 4)
+    phase = Whiten(0.1, noise_for("Lemma 18"))
+    assert np.linalg.norm(phase.exact(rows_of(X))) == pytest.approx(np.linalg.norm(X.T @ X / N), rel=1e-12)
+    # In single precision a sum of this many ones would stop growing.
+    ones = rows_of(np.ones((2**24 + 8, 1), dtype=np.float32))
+    assert phase.exact(ones).tolist() == [1.0]
 
 
 def test_capped_sums_agree_with_plain_numpy():

@@ -12,6 +12,7 @@ from entrenous.engine.phases.calibrate import Calibrate
 from entrenous.engine.phases.capped_descent import CappedDescent
 from entrenous.engine.phases.event_share import EventShare
 from entrenous.engine.phases.standardise import FindCentre, Standardise
+from entrenous.engine.phases.whiten import Whiten
 from entrenous.engine.phases.zoom import Zoom
 from entrenous.engine.rows.registry import rows_of
 from entrenous.privacy.gaussian_dp import mu_for
@@ -38,6 +39,11 @@ def test_stages_follow_from_public_numbers():
     assert kinds(planned(50_000, bounds=only_binary)) == [EventShare, Standardise, CappedDescent]
     assert kinds(planned(50_000, bounds=en.FeatureBall(3.0))) == [EventShare, Standardise, CappedDescent]
     assert kinds(planned(50_000, options={"zoom": 0, "standardise": 0})) == [EventShare, CappedDescent]
+    whitened = {"options": {"whiten": 0.1}}
+    assert kinds(planned(1000, **whitened)) == [EventShare, FindCentre, Standardise, Whiten, CappedDescent]
+    assert kinds(planned(50_000, **whitened)) == [EventShare, Zoom, Standardise, Whiten, CappedDescent]
+    constant = en.FeatureBounds((1.0,) * 6, (1.0,) * 6)
+    assert kinds(planned(1000, bounds=constant, **whitened)) == [EventShare, CappedDescent]
     assert kinds(planned(60, options={"calibrate": 0.02})) == [Standardise, CappedDescent, Calibrate]
     # Rows that are known to be short leave nothing to a second round.
     assert kinds(planned(1000, bounds=replace(BOX, clip=0.9))) == [EventShare, Standardise, CappedDescent]
@@ -48,13 +54,15 @@ def test_the_plan_says_in_words_what_it_does():
     assert "share of events 1 %, ranges of 4 columns 5 %, means and scales in one round 10 %" in text
     assert "noisy gradients 84 % of the budget" in text
     assert "no share of events (too few records), ranges as declared" in str(planned(60))
+    assert "in one round 10 %, whitening 20 %, 250 noisy" in str(planned(50_000, options={"whiten": 0.2}))
     assert "noisy gradients 82 %, calibration 2 % of the budget" in str(planned(50_000, options={"calibrate": 0.02}))
 
 
 @pytest.mark.parametrize("calibrate", [0.0, 0.02])
 @pytest.mark.parametrize("n", [60, 1000, 50_000])
-def test_the_releases_spend_the_budget_and_nothing_is_left(n, calibrate):
-    plan = planned(n, options={"calibrate": calibrate})
+@pytest.mark.parametrize("whiten", [0.0, 0.1])
+def test_the_releases_spend_the_budget_and_nothing_is_left(n, whiten, calibrate):
+    plan = planned(n, options={"whiten": whiten, "calibrate": calibrate})
     assert sum(m.gdp for m in plan.mechanisms) == pytest.approx(mu_for(1.0, 1e-6) ** 2, rel=1e-9)
     assert plan.epsilon == pytest.approx(1.0, rel=1e-9)
     assert plan.certificate().verify().outcome == "verified"
@@ -65,7 +73,7 @@ def test_the_number_of_steps_is_public_and_bounded():
     assert planned(1000, max_iter=7).steps == 7
 
 
-WRONG_SHARES = [{"zoom": -0.1}, {"standardise": 1.0}, {"zoom": "much"}, {"zoom": True}]
+WRONG_SHARES = [{"zoom": -0.1}, {"standardise": 1.0}, {"zoom": "much"}, {"zoom": True}, {"whiten": 1}]
 WRONG_SHARES += [{"calibrate": -0.1}, {"calibrate": 1.0}, {"calibrate": "little"}, {"calibrate": True}]
 
 
@@ -79,6 +87,10 @@ def test_the_descent_needs_a_share_of_its_own():
     for options in ({"zoom": 0.5, "standardise": 0.5}, {"calibrate": 0.9}):
         with pytest.raises(en.InputError, match="share of the budget of its own"):
             planned(options=options)
+    with pytest.raises(en.InputError, match=r"zoom=0\.05, standardise=0\.1, whiten=0\.9, calibrate=0"):
+        planned(options={"whiten": 0.9})
+    with pytest.raises(en.InputError, match=r"centred and scaled.*standardise=0"):
+        planned(options={"whiten": 0.1, "standardise": 0.0})
     with pytest.raises(en.InputError, match="options must be among"):
         planned(options={"features": BOX})
 
@@ -91,7 +103,7 @@ def test_pure_privacy_is_refused_with_a_way_out():
 def test_a_plan_survives_json_and_runs_the_same():
     rng = np.random.default_rng(0)
     X, y = rng.uniform(0, 10, (1000, 6)), rng.integers(0, 2, 1000)
-    plan = planned()
+    plan = planned(options={"whiten": 0.1})
     again = en.Plan.from_json(plan.to_json())
     assert again == plan
     one, two = (p.run(X, y, random_state=3) for p in (plan, again))
@@ -102,7 +114,7 @@ def test_a_plan_survives_json_and_runs_the_same():
 def forged(change, n=50_000):
     rng = np.random.default_rng(0)
     X, y = rng.uniform(0, 10, (n, 6)), rng.integers(0, 2, n)
-    plan = planned(n, options={"calibrate": 0.02})
+    plan = planned(n, options={"whiten": 0.1, "calibrate": 0.02})
     content = json.loads(plan.run(X, y, random_state=3).certificate.to_json())
     change(content)
     return en.PrivacyCertificate.from_dict(content)
@@ -122,7 +134,7 @@ def of_lemma(content, lemma):
 @pytest.mark.parametrize(
     "change",
     [
-        *(without(f"Lemma {k}") for k in (11, 15, 16, 17, 19)),
+        *(without(f"Lemma {k}") for k in (11, 15, 16, 17, 18, 19)),
         lambda c: of_lemma(c, "Lemma 15").update(l2_sensitivity=1e-5, sigma=1e-5),
         lambda c: c["public"]["standardise"].update(reach=0.01),
         lambda c: c["public"]["standardise"].update(weight=100.0),
@@ -134,6 +146,9 @@ def of_lemma(content, lemma):
         lambda c: c["public"]["found_log_odds_map"].update(slope=-1.0),
         lambda c: c["public"]["found_log_odds_map"].update(shift="none"),
         lambda c: c["public"].update(found_event_share=1.5),
+        lambda c: without("Lemma 18")(c) or c["public"].pop("whiten"),
+        lambda c: of_lemma(c, "Lemma 18").update(l2_sensitivity=2e-5),
+        lambda c: without("Lemma 18")(c) or c["public"]["found_bounds"].update(whitening=5.0),
         lambda c: of_lemma(c, "Lemma 17").update(count=10),
         lambda c: of_lemma(c, "Lemma 17").update(sigma=50.0),
         lambda c: c["public"].update(steps=10**9),
@@ -200,6 +215,24 @@ def test_standardised_rows_have_their_spread():
     assert np.linalg.norm(rows_of(X).inside_single(fitted.bounds).array(), axis=1).max() <= 1.0
 
 
+def test_directions_that_are_mostly_noise_keep_their_proportions():
+    whiten = next(phase for phase in planned(60, options={"whiten": 0.1}).phases if isinstance(phase, Whiten))
+    found = whiten.whitening(whiten.release(rows_of(np.zeros((60, 6))), SeededNoise(np.random.default_rng(0))))
+    values = np.linalg.eigvalsh(found)
+    assert values[-1] / values[0] < 2.5
+    exact = replace(whiten, noise=replace(whiten.noise, sigma=1e-9))
+    values = np.linalg.eigvalsh(exact.whitening(np.diag([0.5, 0.3, 0.1, 0.08, 0.01, 0.01])))
+    assert 3.0 < values[-1] / values[0] < math.sqrt(50.0)
+
+
+def test_rows_are_whitened_once():
+    plan = planned(50_000, options={"zoom": 0.0, "whiten": 0.1})
+    X = np.random.default_rng(0).uniform(0, 10, (50_000, 6))
+    found = plan.run(X, np.arange(50_000) % 2, random_state=0).bounds
+    with pytest.raises(en.InputError, match="keeps columns apart"):
+        replace(plan, features=found, phases=(plan.phases[2], plan.phases[-1])).run(X, np.arange(50_000) % 2)
+
+
 def test_a_ridge_and_a_radius_shorten_the_parameter():
     rng = np.random.default_rng(4)
     X = rng.uniform(0, 10, (2000, 6))
@@ -224,10 +257,11 @@ def test_a_ridge_and_a_radius_shorten_the_parameter():
     ],
 )
 @pytest.mark.parametrize("n", [60, 1000, 20_000])
-def test_any_domain_gives_a_finite_model_that_verifies(bounds, n):
+@pytest.mark.parametrize("whiten", [0.0, 0.1])
+def test_any_domain_gives_a_finite_model_that_verifies(bounds, n, whiten):
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(n, 6)) * [1, 1, 1, 1e3, 1e-3, 1e9], rng.integers(0, 2, n)
-    fitted = planned(n, bounds=bounds).run(X, y, random_state=0)
+    fitted = planned(n, bounds=bounds, options={"whiten": whiten}).run(X, y, random_state=0)
     assert np.isfinite(fitted.coef).all()
     assert np.isfinite(fitted.intercept)
     fitted.certificate.verify()

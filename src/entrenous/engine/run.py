@@ -158,6 +158,11 @@ def _need_plan_without_array(plan: Plan, rows: Rows) -> None:
     """An error where rows that are no array would have to be written out."""
     if plan.problem.score.positive:
         raise rows.refused("a metric reads dense rows", "Choose fewer features")
+    if plan.features is not None and plan.features.mixes_columns:
+        raise rows.refused("a domain that mixes the columns takes dense rows", "Declare ranges or a ball")
+    told = [phase.needs_array_for for phase in plan.phases if phase.needs_array_for is not None]
+    if told:
+        raise rows.refused(*told[0])
     if not all(phase.takes_sparse for phase in plan.phases):
         others = ", ".join(late("entrenous.planners.row_needs", "algorithms_without_array")(plan.task))
         instead = f"Use one of {others}" if others else "Choose another task"

@@ -20,7 +20,7 @@ from entrenous.estimators.offered_if import offered_if
 from entrenous.estimators.one_vs_rest import joint_certificate, one_stream, plans_on_one_budget
 from entrenous.estimators.probabilities import EventProbabilities
 from entrenous.planners.budget_split import rest_of
-from entrenous.planners.logistic_gd import shares_of_stages
+from entrenous.planners.logistic_gd import STAGES, shares_of_stages
 from entrenous.planners.registry import algorithm_named
 from entrenous.privacy.budget import budget_for
 from entrenous.privacy.certificate import DOMAIN_FOUND_BY_PART
@@ -80,10 +80,10 @@ class AUCClassifier(ClassifierMixin, EventProbabilities, PublicClasses, Pairwise
         which an algorithm meets the records is public and says nothing about the noise: with ``None`` it is new in
         every fit, else always the same one.
     options : mapping or None, default=None
-        Further arguments of the planner. ``{"zoom": 0.05, "standardise": 0.1, "calibrate": 0}`` are the shares of the
-        budget that ``logistic-gd`` spends on ranges, scales and calibrated probabilities; 0 leaves one out, and
-        ``{"calibrate": 0.02}`` is enough. ``{"index_seed": k}`` with an int from 0 to 2**63 - 1 chooses another order
-        of the records, for algorithms that draw one.
+        Further arguments of the planner. ``{"zoom": 0.05, "standardise": 0.1, "whiten": 0.0, "calibrate": 0.0}`` are
+        the shares of the budget that ``logistic-gd`` spends on ranges, scales, how the columns go together and
+        calibrated probabilities (0.02 is enough); 0 leaves one out. ``{"index_seed": k}`` with an int from 0 to
+        2**63 - 1 chooses another order of the records, for algorithms that draw one.
 
     Attributes
     ----------
@@ -225,7 +225,7 @@ class AUCClassifier(ClassifierMixin, EventProbabilities, PublicClasses, Pairwise
     def _fit_on_shared_stages(
         self, X: Any, labels: Sequence[AnyArray], random_state: Any, stages: Mapping[str, float]
     ) -> list[Fitted]:
-        """The first class finds ranges and scales for all of them, and has their share of the budget beside its own.
+        """The first class finds what all have in common, and has that share of the budget beside its own.
 
         Calibration's share of the budget is shared out evenly.
         """
@@ -234,7 +234,8 @@ class AUCClassifier(ClassifierMixin, EventProbabilities, PublicClasses, Pairwise
         whole = budget_for(self.epsilon, self.delta, n)
         together = sum(stages.values())
         each = (1.0 - together) / len(labels)
-        options = {**(self.options or {}), "zoom": 0.0, "standardise": 0.0}
+        none = dict.fromkeys(STAGES, 0.0)
+        options = {**(self.options or {}), **none}
         options |= {name: share / (together + each) for name, share in stages.items()}
         calibrate = options.get("calibrate", 0.0)
         bounds, fits = self.bounds, list[Fitted]()
@@ -251,7 +252,7 @@ class AUCClassifier(ClassifierMixin, EventProbabilities, PublicClasses, Pairwise
             # The first class released scales for all of them.
             noise = fitted.noise if scales is None else scales.added_to(fitted.noise, fitted.coef)
             fits.append(replace(fitted, noise=noise))
-            bounds, options = fits[0].bounds, {**options, "zoom": 0.0, "standardise": 0.0}
+            bounds, options = fits[0].bounds, {**options, **none}
         return fits
 
     def _against_the_rest(self, y: AnyArray, classes: tuple[Any, ...]) -> list[AnyArray]:

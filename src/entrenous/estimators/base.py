@@ -229,7 +229,8 @@ class PairwiseEstimator(ShowsPrivacy):
         """
         if domain is None:
             return np.column_stack([rows.scores(w) for w in coef]) + intercept
-        return rows.scores_inside(domain, coef * domain.unit) + (intercept + coef @ domain.origin)
+        weights, level = domain.from_user(coef, intercept)
+        return rows.scores_inside(domain, weights) + level
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -180,7 +180,7 @@ def _scored(
     if domain is not None:
         # In internal units, as the estimator does it: far from zero the user's would lose digits.
         nodes, rows = _drawn("internal", domain, tail, constants, helper), "drawn" + tail
-        coef, intercept = coef * domain.unit, intercept + coef @ domain.origin
+        coef, intercept = domain.from_user(coef, intercept)
     constants["coef" + tail], constants["intercept" + tail] = np.ascontiguousarray(coef.T), intercept
     nodes.append(helper.make_node("MatMul", [rows, "coef" + tail], ["weighted" + tail]))
     nodes.append(helper.make_node("Add", ["weighted" + tail, "intercept" + tail], [name]))
@@ -197,11 +197,17 @@ def _drawn(what: str, domain: FeatureDomain, tail: str, constants: dict[str, Any
     numbers = {"low": low, "high": high, "origin": domain.origin, "scale": domain.scale, "one": np.ones(1)}
     constants.update({name + tail: np.array(value) for name, value in numbers.items()})
     constants["columns" + tail] = np.array([1], dtype=np.int64)
+    if domain.mixes_columns:
+        constants["mixing" + tail] = domain.mixed(np.eye(domain.origin.size))
     steps = [
         ("Max", ["X", "low"], "raised"),
         ("Min", ["raised", "high"], "boxed"),
         ("Sub", ["boxed", "origin"], "centred"),
-        ("Mul", ["centred", "scale"], "internal"),
+        *(
+            [("Mul", ["centred", "scale"], "scaled"), ("MatMul", ["scaled", "mixing"], "internal")]
+            if domain.mixes_columns
+            else [("Mul", ["centred", "scale"], "internal")]
+        ),
         # Dividing by the largest entry first keeps the norm of enormous rows finite.
         ("Abs", ["internal"], "sizes"),
         ("ReduceMax", ["sizes", "columns"], "row_largest"),

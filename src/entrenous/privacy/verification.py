@@ -23,7 +23,7 @@ from entrenous.privacy.certificate import (
 from entrenous.privacy.certificate_fields import check_fields
 from entrenous.privacy.composition import mechanisms_of
 from entrenous.privacy.lemmas.bound import Bound, lemma_named, requirement_of
-from entrenous.privacy.lemmas.pointwise import LEMMA_14, LEMMA_15, LEMMA_16
+from entrenous.privacy.lemmas.pointwise import LEMMA_14, LEMMA_15, LEMMA_16, LEMMA_18
 from entrenous.privacy.lemmas.statistics import LEMMA_11, LEMMA_13, LEMMA_19, searched_features
 from entrenous.privacy.mechanisms.mechanism import EVERYWHERE, Mechanism, disjoint
 from entrenous.problem.features.domain import INTERNAL_DIAMETER
@@ -39,7 +39,7 @@ _RELATIVE = 1e-9
 STANDARDIZER = "private-standardizer"
 """The one algorithm without an objective: it releases centre and scale only."""
 
-_OF_BOUNDS = (LEMMA_11, LEMMA_14, LEMMA_15)
+_OF_BOUNDS = (LEMMA_11, LEMMA_14, LEMMA_15, LEMMA_18)
 _BESIDE = (*_OF_BOUNDS, LEMMA_13, LEMMA_16, LEMMA_19)
 """Lemmas of bounds, intercept, share of events and calibration, released beside an algorithm: a model needs another as
 well."""
@@ -214,12 +214,17 @@ def _check_other_releases(certificate: PrivacyCertificate) -> None:
     public, everywhere = certificate.public, [m for m in certificate.mechanisms if m.scope == EVERYWHERE]
     if ("intercept" in public or "level" in public) and not any(m.lemma == LEMMA_13 for m in everywhere):
         raise _false("intercept", "priced", "free")
+    try:
+        moved, whitened = _ranges_moved_unsearched(public), _was_whitened(public)
+    except (LookupError, TypeError, ValueError) as error:
+        raise PrivacyError("found bounds need a range per feature", str(error), "Do not rely on it.") from error
     stated = public.get("private_bounds")
     releases = {
         LEMMA_11: (0 if stated is None else stated["rounds"]) + ("zoom" in public),
         LEMMA_14: int("centre" in public),
         LEMMA_15: int("standardise" in public),
         LEMMA_16: int("event_share" in public or "found_event_share" in public),
+        LEMMA_18: int("whiten" in public or whitened),
         LEMMA_19: int("calibrate" in public or "found_log_odds_map" in public),
     }
     for lemma, needed in releases.items():
@@ -228,12 +233,14 @@ def _check_other_releases(certificate: PrivacyCertificate) -> None:
             raise _false(f"list of releases under {lemma}", f"of {needed} over all records", f"{priced}")
     if "found_bounds" in public and not any(releases[lemma] for lemma in _OF_BOUNDS):
         raise _false("search for bounds", "stated and priced", "neither")
-    try:
-        moved = _ranges_moved_unsearched(public)
-    except (LookupError, TypeError, ValueError) as error:
-        raise PrivacyError("found bounds need a range per feature", str(error), "Do not rely on it.") from error
     if moved:
         raise _false("list of columns that were searched", f"with {', '.join(map(str, moved))}", "without")
+
+
+def _was_whitened(public: Mapping[str, Any]) -> bool:
+    """Whether the found domain has a matrix that the declared one has not."""
+    domain, found = public.get("domain") or {}, public.get("found_bounds") or {}
+    return "whitening" in found and list(found["whitening"]) != list(domain.get("whitening", ()))
 
 
 def _ranges_moved_unsearched(public: Mapping[str, Any]) -> list[int]:

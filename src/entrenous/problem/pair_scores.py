@@ -14,6 +14,7 @@ import numpy as np
 
 from entrenous.arrays import AnyArray, Array
 from entrenous.problem.surrogates.base import Interval
+from entrenous.problem.symmetric import from_coordinates, to_coordinates
 from entrenous.registry import part
 
 
@@ -158,17 +159,10 @@ class Mahalanobis(PairScore):
         return diameter**2
 
     def from_coordinates(self, vector: Array, n_features: int) -> Array:
-        # Off-diagonal coordinates stand for two entries each, hence the sqrt(2).
-        rows, columns = np.tril_indices(n_features)
-        entries = np.where(rows == columns, vector, vector / np.sqrt(2.0))
-        matrix = np.empty((*vector.shape[:-1], n_features, n_features))
-        matrix[..., rows, columns] = entries
-        matrix[..., columns, rows] = entries
-        return matrix
+        return from_coordinates(vector)
 
     def to_coordinates(self, w: Array) -> Array:
-        rows, columns = np.tril_indices(len(w))
-        return np.where(rows == columns, w[rows, columns], w[rows, columns] * np.sqrt(2.0))
+        return to_coordinates(w)
 
     @staticmethod
     def _tau(y: AnyArray, y2: AnyArray) -> Array:

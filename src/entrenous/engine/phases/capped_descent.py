@@ -43,6 +43,8 @@ class CappedDescent(Phase):
 
     total_steps: int
     noise: Mechanism
+    stretch: float = 1.0
+    """Length of the descent, beside the usual one."""
 
     @property
     def mechanism(self) -> Mechanism:
@@ -111,7 +113,7 @@ class CappedDescent(Phase):
     def step_length(self, slopes: CappedSlopes, n: int, d: int) -> float:
         """Long enough to get there in so many steps, short enough that noise does not carry the parameter away."""
         noise = 2.0 * slopes.cap * noise_to_signal(self.noise.noise_multiplier, self.total_steps, n, d)
-        return descent_time(noise) / self.total_steps
+        return descent_time(noise, self.stretch) / self.total_steps
 
     def _step_length(self, slopes: CappedSlopes, n: int, problem: Problem) -> float:
         length = self.step_length(slopes, n, problem.n_features)
@@ -133,9 +135,9 @@ def noise_to_signal(multiplier: float, steps: int, n: int, d: int) -> float:
     return math.sqrt(d + 1) * multiplier / math.sqrt(steps) / n
 
 
-def descent_time(noise: float) -> float:
+def descent_time(noise: float, stretch: float = 1.0) -> float:
     """Steps times their length: less where noise decides, and never more than what separable classes would use."""
-    return min(6.0 / noise, 0.2 / noise**2, 6000.0)
+    return min(stretch * min(6.0 / noise, 0.2 / noise**2), 6000.0)
 
 
 def class_weights(event_share: float | None) -> CappedSlopes:

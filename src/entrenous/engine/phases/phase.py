@@ -68,6 +68,8 @@ class Phase(ABC):
     """Whether its scores have a link to the probability of an event."""
     single_precision: ClassVar[bool] = False
     """Whether rows in float32 will do."""
+    needs_array_for: ClassVar[tuple[str, str] | None] = None
+    """What it needs an array of rows for and how to do without, where that is not another algorithm."""
 
     @property
     def records(self) -> tuple[int, int] | None:

@@ -149,4 +149,5 @@ class Standardise(StatisticPhase):
 def _cut_box(domain: FeatureDomain, low: Array, high: Array, center: Array, axes: Array) -> CutBox:
     sides = {"low": low, "high": high, "center": center, "axes": axes}
     numbers: dict[str, Any] = {name: tuple(side.tolist()) for name, side in sides.items()}
-    return CutBox(**numbers, names=getattr(domain, "names", None))
+    binary = tuple(np.flatnonzero(domain.is_binary).tolist())
+    return CutBox(**numbers, names=getattr(domain, "names", None), binary=binary)

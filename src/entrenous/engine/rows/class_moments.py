@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from entrenous.arrays import AnyArray, Array
+from entrenous.arrays import Array
+from entrenous.problem.symmetric import from_coordinates, to_coordinates
 
 
 @dataclass(frozen=True)
@@ -27,24 +28,13 @@ class ClassMoments:
     def weighted(self, weights: tuple[float, float, float]) -> Array:
         """One flat vector, isometric up to the weights: the thing that Lemma 8 bounds."""
         a, b, c = weights
-        rows, columns, stretch = _triangle(self.sums.shape[1])
-        flat_seconds = (self.seconds[:, rows, columns] * stretch).ravel()
+        flat_seconds = to_coordinates(self.seconds).ravel()
         return np.concatenate([[a * self.events], b * self.sums.ravel(), c * flat_seconds])
 
     @classmethod
     def from_weighted(cls, flat: Array, weights: tuple[float, float, float], n: int, n_features: int) -> ClassMoments:
         """The inverse of `weighted`."""
         a, b, c = weights
-        rows, columns, stretch = _triangle(n_features)
         sums = flat[1 : 1 + 2 * n_features].reshape(2, n_features) / b
-        entries = flat[1 + 2 * n_features :].reshape(2, rows.size) / (c * stretch)
-        seconds = np.zeros((2, n_features, n_features))
-        seconds[:, rows, columns] = entries
-        seconds[:, columns, rows] = entries
+        seconds = from_coordinates(flat[1 + 2 * n_features :].reshape(2, -1) / c)
         return cls(n, float(flat[0]) / a, sums, seconds)
-
-
-def _triangle(n_features: int) -> tuple[AnyArray, AnyArray, Array]:
-    """Lower triangle and the sqrt(2) that makes its off-diagonal entries isometric coordinates."""
-    rows, columns = np.tril_indices(n_features)
-    return rows, columns, np.where(rows == columns, 1.0, np.sqrt(2.0))

@@ -119,7 +119,13 @@ class DenseRows(Rows):
         return np.sqrt(np.einsum("ij,ij->j", self.table, self.table) / len(self))
 
     def second_moments(self) -> Array:
-        return self.table.T @ self.table
+        d = self.shape[1]
+        total = np.zeros((d, d))
+        # In double precision whatever the rows are in, and by blocks, so that there is no second table.
+        for block in row_blocks(self.table, least=d):
+            part = self.table[block].astype(np.float64, copy=False)
+            total += part.T @ part
+        return total
 
     def class_moments(self, y: AnyArray) -> ClassMoments:
         d = self.shape[1]

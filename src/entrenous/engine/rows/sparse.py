@@ -161,7 +161,9 @@ def _of_zeros(domain: FeatureDomain, d: int) -> Array:
 
 
 def _obstacle(domain: FeatureDomain, d: int) -> InputError | None:
-    """Why sums over zeros that are not stored would lose their digits; ``None``: they do not."""
+    """Why rows must be written out, if they must: a matrix mixes their columns, or sums would lose their digits."""
+    if domain.mixes_columns:
+        return InputError("sparse rows need a domain that keeps columns apart", "a whitened one", "Use X.toarray().")
     radii = float(np.linalg.norm(_of_zeros(domain, d)))
     if not radii <= _FARTHEST:
         return InputError(

@@ -1,4 +1,4 @@
-"""How far one record can move sums over single records: means, mean squares, a share of events, capped gradients."""
+"""How far one record can move sums over single records: means, squares, products, a share of events, gradients."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from entrenous.privacy.lemmas.statistics import varying_features
 from entrenous.problem.problem import Problem
 
 LEMMA_14, LEMMA_15, LEMMA_16, LEMMA_17 = "Lemma 14", "Lemma 15", "Lemma 16", "Lemma 17"
+LEMMA_18 = "Lemma 18"
 
 SQUARES_IN_BOX = 1.66
 """Weight of mean squares, per unit of reach, at which they cost nothing beside means over a box (proof of Lemma 15)."""
@@ -61,6 +62,16 @@ def capped_gradient_sensitivity() -> Bound:
     return Bound(1.0, LEMMA_17)
 
 
+def second_moment_sensitivity(n: int) -> Bound:
+    """Lemma 18: the mean of ``z z^T`` over n rows of norm at most 1 moves by at most ``sqrt(2)/n``. Attained.
+
+    In the Frobenius norm, which is that of its isometric coordinates.
+
+    Proof: ``docs/proofs.md``, Lemma 18.
+    """
+    return Bound(math.sqrt(2.0) / n, LEMMA_18)
+
+
 @lemma(LEMMA_14)
 def _mean_row(problem: Problem, n: int, numbers: Mapping[str, Any]) -> Bound:
     return mean_row_sensitivity(n)
@@ -86,3 +97,8 @@ def _event_share(problem: Problem, n: int, numbers: Mapping[str, Any]) -> Bound:
 @lemma(LEMMA_17, per_step=True)
 def _capped_gradient(problem: Problem, n: int, numbers: Mapping[str, Any]) -> Bound:
     return capped_gradient_sensitivity()
+
+
+@lemma(LEMMA_18)
+def _second_moment(problem: Problem, n: int, numbers: Mapping[str, Any]) -> Bound:
+    return second_moment_sensitivity(n)

@@ -6,8 +6,8 @@ import math
 
 from numba import njit
 
-_TO_SINGLE = 2.0**-23
-"""Twice what rounding to float32 can add to a number, as a share of it."""
+from entrenous.problem.features.domain import TO_SINGLE
+
 _HUGE = 1e100
 """Entries beyond this are divided by the largest before they are squared."""
 
@@ -34,6 +34,6 @@ def into_single(X, low, high, origin, scale, row, out):  # type: ignore[no-untyp
             norm = largest * math.sqrt(squares)
         else:
             norm = math.sqrt(squares)
-        factor = (1.0 - _TO_SINGLE) / max(norm, 1.0)
+        factor = (1.0 - TO_SINGLE) / max(norm, 1.0)
         for k in range(d):
             out[i, k] = row[k] * factor

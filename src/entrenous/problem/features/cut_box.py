@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from entrenous.arrays import Array
 from entrenous.errors import InputError
@@ -22,22 +23,29 @@ class CutBox(FeatureDomain):
     [[1.0, 0.0]]
     """
 
+    kind: ClassVar[str] = "cut box"
+
     low: tuple[float, ...]
     high: tuple[float, ...]
     center: tuple[float, ...]
     axes: tuple[float, ...]
     names: tuple[str, ...] | None = None
+    binary: tuple[int, ...] = ()
+    """Numbers of the features that were declared 0/1."""
 
     def __post_init__(self) -> None:
-        sides = {f.name: np.asarray(getattr(self, f.name), dtype=float) for f in fields(self) if f.name != "names"}
+        sides = {name: np.asarray(getattr(self, name), dtype=float) for name in ("low", "high", "center", "axes")}
         sizes = {side.shape for side in sides.values()}
         finite = all(np.isfinite(side).all() for side in sides.values())
         if len(sizes) != 1 or sides["low"].ndim != 1 or not sides["low"].size or not finite:
-            raise InputError("a cut box needs four finite numbers per feature", "others", "Give one of each.")
+            raise InputError(f"a {self.kind} needs four finite numbers per feature", "others", "Give one of each.")
         if (sides["low"] > sides["high"]).any() or (sides["axes"] < 0.0).any():
-            raise InputError("a cut box needs low <= high and axes >= 0", "others", "Swap the ends.")
+            raise InputError(f"a {self.kind} needs low <= high and axes >= 0", "others", "Swap the ends.")
         for name, side in sides.items():
             object.__setattr__(self, name, tuple(side.tolist()))
+        if not all(isinstance(j, int) and 0 <= j < sides["low"].size for j in self.binary):
+            raise InputError("binary must be numbers of features", repr(self.binary), "Count from 0.")
+        object.__setattr__(self, "binary", tuple(self.binary))
 
     def for_features(self, n_features: int) -> CutBox:
         if len(self.low) != n_features:
@@ -54,8 +62,15 @@ class CutBox(FeatureDomain):
     def unit(self) -> Array:
         return np.array(self.axes)
 
+    @property
+    def is_binary(self) -> npt.NDArray[np.bool_]:
+        flags = np.zeros(len(self.low), dtype=bool)
+        flags[list(self.binary)] = True
+        return flags
+
     def ends(self) -> tuple[Array, Array]:
         return np.array(self.low), np.array(self.high)
 
     def public_numbers(self) -> dict[str, Any]:
-        return {"kind": "cut box", **{f.name: getattr(self, f.name) for f in fields(self)}}
+        numbers = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "binary"}
+        return {"kind": self.kind, **numbers, **({"binary": self.binary} if self.binary else {})}

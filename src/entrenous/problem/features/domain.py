@@ -1,7 +1,8 @@
 """Public domains of the features: what a row may be before anything is computed from it.
 
-**Internal units**: entries are clipped to their ranges, shifted by the domain's centre and divided by `unit`; a row
-that is longer than 1 is then shortened to 1. So every row has norm at most 1 and any two rows are at most 2 apart.
+**Internal units**: entries are clipped to their ranges, shifted by the domain's centre and divided by `unit`; a domain
+that whitens multiplies the row by its matrix; a row that is longer than 1 is then shortened to 1. So every row has norm
+at most 1 and any two rows are at most 2 apart.
 Targets of a regression are mapped to [-1, 1]. All radii, ridges, sensitivities and noise scales of a plan are in these
 units; coefficients are mapped back to the user's units after the run.
 
@@ -14,9 +15,10 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from entrenous.arrays import AnyArray, Array, row_blocks
 from entrenous.errors import InputError
@@ -30,6 +32,9 @@ _LARGEST, _SMALLEST = 1e150, 1e-100
 
 _ROUNDING = 1e-12
 """Internal units by which rounding may push a row out of the domain that it lies in, as the corners of a box."""
+
+TO_SINGLE = 2.0**-23
+"""Twice what rounding to float32 can add to a number, as a share of it."""
 
 Numbers = float | tuple[float, ...]
 
@@ -47,6 +52,9 @@ class _Map(NamedTuple):
 @dataclass(frozen=True)
 class FeatureDomain(ABC):
     """An ellipsoid, or a box cut by one: centre and unit per feature, then ``||(x - centre) / unit|| <= 1``."""
+
+    mixes_columns: ClassVar[bool] = False
+    """Whether an internal entry comes from several columns, so that a row must be there as a whole."""
 
     @abstractmethod
     def for_features(self, n_features: int) -> FeatureDomain:
@@ -67,6 +75,11 @@ class FeatureDomain(ABC):
         """Internal units in one of the user's, per feature; 0 for a public constant."""
         unit = self.unit
         return np.divide(1.0, unit, out=np.zeros_like(unit), where=unit > 0.0)
+
+    @property
+    def is_binary(self) -> npt.NDArray[np.bool_]:
+        """Which features are declared 0/1."""
+        return np.zeros(self.unit.size, dtype=bool)
 
     def ends(self) -> tuple[Array, Array]:
         """What entries are clipped to before the row as a whole is."""
@@ -113,6 +126,8 @@ class FeatureDomain(ABC):
             np.clip(X[block], low, high, out=part)
             part -= origin
             part *= scale
+            if self.mixes_columns:
+                part[:] = self.mixed(part)
             _draw_into_unit_ball(part)
         return rows
 
@@ -134,18 +149,37 @@ class FeatureDomain(ABC):
         for block in row_blocks(rows):
             part = rows[block]
             np.clip(X[block], low, high, out=part)
-            boxed = (part - origin) * scale
+            boxed = self.mixed((part - origin) * scale)
             internal = boxed.copy()
             _draw_into_unit_ball(internal)
             drawn = (np.abs(boxed - internal) > _ROUNDING).any(axis=1)
-            part[drawn] = np.clip(origin + unit * internal[drawn], low, high)
+            part[drawn] = np.clip(origin + unit * self.unmixed(internal[drawn]), low, high)
+        return rows
+
+    def mixed(self, rows: Array) -> Array:
+        """Rows in units of their own columns as internal ones, before they are drawn into the ball: the same ones here.
+
+        A domain that says `mixes_columns` has a symmetric matrix for it.
+        """
+        return rows
+
+    def unmixed(self, rows: Array) -> Array:
+        """The inverse of `mixed`."""
         return rows
 
     def to_user(self, w: Array, intercept: float) -> tuple[Array, float]:
         """Coefficients and intercept of the same linear score in the user's units."""
         unit = self.unit
-        coef = np.divide(w, unit, out=np.zeros_like(w), where=unit > 0.0)
+        coef = np.divide(self.mixed(w), unit, out=np.zeros_like(w), where=unit > 0.0)
         return coef, intercept - float(coef @ self.origin)
+
+    def from_user(self, coef: Array, intercept: Any) -> tuple[Array, Any]:
+        """The inverse of `to_user`; one linear score per row of `coef`."""
+        return self.unmixed(coef * self.unit), intercept + coef @ self.origin
+
+    def noise_to_user(self, noise: Array) -> Array:
+        """The sd of each coefficient in the user's units, from those of independent internal ones."""
+        return self.to_user(noise, 0.0)[0]
 
     def metric_to_user(self, w: Array) -> Array:
         """The matrix of the same squared distance in the user's units: ``S^-1 W S^-1``, S the diagonal of `unit`."""

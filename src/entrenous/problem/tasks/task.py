@@ -94,7 +94,8 @@ class Task(ABC):
 
     def noise_to_user(self, noise: Array, features: FeatureDomain | None, targets: TargetRange | None) -> Array:
         """The sd of the noise in each coefficient, in the user's units."""
-        return self.to_user(noise, 0.0, features, targets)[0]
+        coef = noise if features is None else features.noise_to_user(noise)
+        return coef if targets is None else targets.to_user(coef, 0.0)[0]
 
 
 def class_codes(y: Any, classes: Sequence[Any], *, binary: bool) -> AnyArray:

@@ -1,0 +1,205 @@
+"""Tables and plots of the frontier, from the cells on file: docs/frontier.md and the table in the README."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import matplotlib
+from matplotlib.figure import Figure as Plot
+
+from . import ours
+from .cells import ADD, EPSILONS, REPLACE, Cell, Key, Results, committed
+from .peers import PEERS
+from .sets import CHECKED, DESIGN, NAMES
+
+ROOT = Path(__file__).parents[2]
+PAGE, README, PLOTS = ROOT / "docs" / "frontier.md", ROOT / "README.md", ROOT / "docs" / "frontier"
+JUDGED = tuple(epsilon for epsilon in EPSILONS if epsilon >= 0.25)
+"""The epsilons that a mean is taken over."""
+SHOWN = (0.25, 0.5, 1.0, 4.0)
+LINEAR = tuple(method for method, peer in PEERS.items() if peer.linear)
+COLOURS = {"auto": "tab:blue", "moments": "tab:cyan", "noisy-gd": "tab:purple", "opacus": "tab:orange"}
+COLOURS |= {"diffprivlib": "tab:green", "dp-ebm": "tab:red", "noisy-descent": "tab:brown"}
+
+
+class Figures:
+    """The cells on file, and what is read off them."""
+
+    def __init__(self, results: Results) -> None:
+        self.cells, self.facts = results.cells, results.sets
+        self.settings = {method: committed(self.cells, method) for method in PEERS}
+        self.sets = [name for name in NAMES if name in self.facts]
+
+    def cell(self, name: str, method: str, epsilon: float | None, adjacency: str = REPLACE) -> Cell:
+        """One of ours, or a peer at its committed setting."""
+        return self.cells[Key(name, method, epsilon, adjacency, self.settings.get(method))]
+
+    def mean(self, name: str, method: str) -> float:
+        """Mean AUC over the epsilons from 0.25 on, at our adjacency."""
+        return sum(self.cell(name, method, epsilon).mean for epsilon in JUDGED) / len(JUDGED)
+
+    def best(self, name: str, methods: Iterable[str]) -> str:
+        """The peer with the best mean."""
+        return max(methods, key=lambda method: self.mean(name, method))
+
+    def lead(self, name: str, methods: Iterable[str]) -> float:
+        """How far the default is above the best of these peers, as a mean over epsilon."""
+        return self.mean(name, "auto") - self.mean(name, self.best(name, methods))
+
+    def oracle(self, name: str, method: str) -> float:
+        """The best setting of a peer on this very set at epsilon = 1, picked by its test AUC."""
+        settings = range(len(PEERS[method].grid))
+        return max(self.cells[Key(name, method, 1.0, REPLACE, setting)].mean for setting in settings)
+
+
+def write(results: Results) -> str:
+    """Put the tables between their marks and draw the plots; the table of leads, to be printed."""
+    figures = Figures(results)
+    for path in (PAGE, README):
+        text = path.read_text(encoding="utf-8")
+        for name, block in BLOCKS.items():
+            start, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
+            if start in text:
+                text = text.split(start)[0] + start + block(figures) + end + text.split(end)[1]
+        path.write_text(text, encoding="utf-8")
+    PLOTS.mkdir(exist_ok=True)
+    for name in figures.sets:
+        draw(figures, name, PLOTS / f"{name}.svg")
+    return headline(figures) + "\n" + summary(figures)
+
+
+def table(heading: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """A table in Markdown."""
+    head = list(heading)
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join("| " + " | ".join(line) + " |\n" for line in lines)
+
+
+def headline(figures: Figures) -> str:
+    """The default and the best peer at the same adjacency, one line for each set."""
+    rows = []
+    for name in figures.sets:
+        fact, best = figures.facts[name], figures.best(name, PEERS)
+        pairs = [
+            f"**{figures.cell(name, 'auto', epsilon).mean:.3f}**, {figures.cell(name, best, epsilon).mean:.3f}"
+            for epsilon in SHOWN
+        ]
+        free = figures.cell(name, ours.NON_PRIVATE, None).mean
+        size = f"{fact['rows']:,} x {fact['columns']}"
+        rows.append([name, size, *pairs, f"{free:.3f}", best, f"{figures.lead(name, PEERS):+.3f}"])
+    heading = ["set", "rows x columns", *(f"eps {epsilon:g}" for epsilon in SHOWN)]
+    return table([*heading, "no privacy", "best peer", "mean lead"], rows)
+
+
+def summary(figures: Figures) -> str:
+    """How often the default leads, and where it is short."""
+    lines = []
+    for title, methods in (("of the linear peers", LINEAR), ("of all peers", tuple(PEERS))):
+        leads = {name: figures.lead(name, methods) for name in figures.sets}
+        ahead = sum(lead > 0.0 for lead in leads.values())
+        worst = min(leads, key=lambda name: leads[name])
+        lines.append(
+            f"- Against the best {title}, as a mean over epsilon from 0.25 on: ahead on {ahead} of {len(leads)} sets; "
+            f"the least lead is {leads[worst]:+.4f} ({worst}, {figures.best(worst, methods)}).\n"
+        )
+    return "".join(lines)
+
+
+def all_methods(figures: Figures) -> str:
+    """For each set: every method at every epsilon."""
+    return "\n".join(
+        f"### {name}\n\n![AUC against epsilon]({PLOTS.name}/{name}.svg)\n\n{_of_set(figures, name)}"
+        for name in figures.sets
+    )
+
+
+def _of_set(figures: Figures, name: str) -> str:
+    rows = [
+        [method, REPLACE, *(_cell(figures.cell(name, method, epsilon)) for epsilon in EPSILONS), "-"]
+        for method in ours.MAIN
+    ]
+    for method, peer in PEERS.items():
+        for adjacency in (REPLACE, ADD) if peer.adjacency == ADD else (REPLACE,):
+            oracle = f"{figures.oracle(name, method):.3f}" if adjacency == REPLACE else "-"
+            cells = [_cell(figures.cell(name, method, epsilon, adjacency)) for epsilon in EPSILONS]
+            rows.append([peer.title, adjacency, *cells, oracle])
+    heading = ["method", "adjacency", *(f"eps {epsilon:g}" for epsilon in EPSILONS), "oracle, eps 1"]
+    return table(heading, rows)
+
+
+def _cell(cell: Cell) -> str:
+    return "refused" if cell.refused else f"{cell.mean:.3f} ± {cell.sd:.3f}"
+
+
+def papers(figures: Figures) -> str:
+    """The default and the papers' algorithms at epsilon = 1, on the sets that are small enough."""
+    names = [name for name in figures.sets if Key(name, next(iter(ours.PAPERS)), 1.0) in figures.cells]
+    rows = []
+    for method in (*ours.MAIN, *ours.PAPERS):
+        cells = [figures.cell(name, method, 1.0) for name in names]
+        spent = sorted(
+            {f"{cell.spent:.2g}" if cell.spent >= 0.005 else "< 0.005" for cell in cells if cell.spent is not None}
+        )
+        if spent:
+            title = f"{method}, the default" if method == "auto" else method
+            rows.append([title, *map(_cell, cells), ", ".join(spent)])
+    return table(["method", *names, "epsilon really spent"], rows)
+
+
+def circumstances(figures: Figures) -> str:
+    """Sizes of the sets, and the committed settings."""
+    lines = []
+    for name in figures.sets:
+        fact = figures.facts[name]
+        kind = "design" if name in DESIGN else "checked after freezing" if name in CHECKED else "decided nothing"
+        lines.append(
+            f"- {name} ({kind}): {fact['rows']:,} rows, {fact['columns']} columns, {fact['binary']} of them 0/1, "
+            f"{100.0 * fact['events']:.0f} % events, {fact['splits']} splits\n"
+        )
+    for method, setting in figures.settings.items():
+        peer = PEERS[method]
+        chosen = ", ".join(f"{key} {value:g}" for key, value in peer.grid[setting].items())
+        lines.append(f"- {peer.title}: {chosen}; one of {len(peer.grid)} settings; its adjacency: {peer.adjacency}\n")
+    return "".join(lines)
+
+
+BLOCKS: dict[str, Callable[[Figures], str]] = {
+    "frontier": headline,
+    "frontier summary": summary,
+    "all methods": all_methods,
+    "papers": papers,
+    "frontier circumstances": circumstances,
+}
+
+
+def draw(figures: Figures, name: str, path: Path) -> None:
+    """AUC against epsilon on one set, everything at our adjacency; peers dashed, the model without privacy dotted."""
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "entrenous", "font.size": 9}):
+        plot = Plot(figsize=(7, 4), layout="constrained")
+        axes = plot.subplots()
+        for method in (*ours.MAIN, *PEERS):
+            cells = [figures.cell(name, method, epsilon) for epsilon in EPSILONS]
+            title = PEERS[method].title if method in PEERS else f"entrenous, {method}"
+            axes.errorbar(
+                EPSILONS,
+                [cell.mean for cell in cells],
+                [cell.sd / len(cell.auc) ** 0.5 for cell in cells],
+                linestyle="--" if method in PEERS else "-",
+                linewidth=2.5 if method == "auto" else 1.2,
+                marker="o",
+                markersize=3,
+                color=COLOURS[method],
+                label=title,
+            )
+        axes.axhline(
+            figures.cell(name, ours.NON_PRIVATE, None).mean, color="black", linestyle=":", label="without privacy"
+        )
+        axes.set_xscale("log")
+        axes.set_xticks(EPSILONS, [f"{epsilon:g}" for epsilon in EPSILONS])
+        axes.minorticks_off()
+        axes.set_xlabel("epsilon (replace one record, delta = 1/n²)")
+        axes.set_ylabel("AUC on held-out rows")
+        axes.set_title(f"{name}: {figures.facts[name]['rows']:,} rows, {figures.facts[name]['columns']} columns")
+        plot.legend(*axes.get_legend_handles_labels(), loc="outside right upper", frameon=False)
+        plot.savefig(path, metadata={"Date": None})
