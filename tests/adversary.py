@@ -14,6 +14,7 @@ from scipy.special import expit
 
 import entrenous as en
 from entrenous.engine.pairs.all_pairs import all_pairs_gradient
+from entrenous.engine.phases.calibrate import Calibrate
 from entrenous.engine.phases.capped_descent import CappedDescent, class_weights
 from entrenous.engine.phases.descent import Descent
 from entrenous.engine.phases.event_share import EventShare
@@ -68,6 +69,7 @@ OPTIONS: dict[str, tuple[Any, ...]] = {
     "zoom": (0.05, 0.0, 0.3),
     "standardise": (0.1, 0.0, 0.5),
     "whiten": (0.0, 0.1, 0.3),
+    "calibrate": (0.0, 0.02, 0.3),
 }
 """What the adversary asks of every option; an option that is missing here fails the tests."""
 
@@ -249,6 +251,12 @@ def _(phase: CappedDescent, problem, X, y, w):
 @releases.register
 def _(phase: CappedDescent):
     return phase.steps
+
+
+@perturbed.register
+def _(phase: Calibrate, problem, X, y, w):
+    # Parameter, threshold and share of events are whatever was released before.
+    return phase.exact(rows_of(X), y, Released(w, float(w[0]), event_share=0.03 + 0.94 * float(expit(w[-1]))))
 
 
 def l1_norm(problem: en.Problem, change: Any) -> float:

@@ -101,6 +101,27 @@ def test_onnx_knows_words_numbers_and_several_classes():
         np.testing.assert_array_equal(found["label"], clf.predict(X))
 
 
+@pytest.mark.parametrize("calibrate", [0.0, 0.2])
+@pytest.mark.parametrize("classes", [(0, 1), (0, 1, 2)])
+def test_onnx_probabilities_are_the_models(classes, calibrate):
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(4000, 3)) * [1.0, 5.0, 0.2]
+    score = 2.0 * rows[:, 0] - 0.4 * rows[:, 1]
+    labels = (score > 2.5).astype(int) + ((score < -1.0) * (len(classes) - 2))
+    clf = en.AUCClassifier(4.0, bounds=(-10, 10), classes=classes, options={"calibrate": calibrate}).fit(rows, labels)
+    assert (calibrate > 0.0) == bool((clf.log_odds_map_ != [1.0, 0.0]).all())
+    far = np.vstack([rows, [[-1e9, 0.0, 0.0], [1e9, 1e9, -1e9]]])
+    found, expected = scored(clf, far), clf.predict_proba(far)
+    assert list(found) == ["label", "score", "probability"]
+    np.testing.assert_allclose(found["probability"], expected if len(classes) > 2 else expected[:, 1], rtol=1e-9)
+    np.testing.assert_array_equal(found["label"], clf.predict(far))
+
+
+def test_onnx_of_a_model_without_a_link_has_no_probability():
+    assert list(scored(ranking(algorithm="moments"), X)) == ["label", "score"]
+    assert list(scored(en.AUCClassifier(None).fit(X, Y > 0), X)) == ["label", "score"]
+
+
 def test_onnx_transforms_are_the_learners(tmp_path):
     learner = en.MahalanobisLearner(4.0, bounds=(0, 8), classes=(0, 1, 2)).fit(X, Y)
     np.testing.assert_allclose(scored(learner, X)["transformed"], learner.transform(X), rtol=1e-12)

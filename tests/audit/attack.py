@@ -8,6 +8,7 @@ import numpy as np
 from scipy import stats
 
 from audit.bounds import Statistic, best_event
+from entrenous.engine.phases.calibrate import Calibrate
 from entrenous.engine.phases.capped_descent import CappedDescent, class_weights
 from entrenous.engine.phases.moment_release import MomentRelease
 from entrenous.engine.phases.phase import Released
@@ -49,6 +50,9 @@ def releases(phase, problem, data, start, noise):
         start = np.zeros(data[0].shape[1] + 1)
         gradient = phase.exact(rows_of(data[0]), data[1], start, class_weights(None))
         return lambda: gradient if phase.noise is None else phase.noise.release(gradient, noise)
+    if isinstance(phase, Calibrate):
+        counts = phase.exact(rows_of(data[0]), data[1], Released(start, 0.0)).ravel()
+        return lambda: counts if phase.noise is None else phase.noise.release(counts, noise)
     if getattr(phase, "output_noise", None) is not None:
         exact = with_noise(phase, None).run(problem, rows_of(data[0]), data[1], Released(start), noise, _silent).w
         return lambda: phase.release(problem, exact, noise).ravel()
@@ -93,7 +97,7 @@ class Attack:
     def noise(self, divisor=1.0):
         """Distribution of the noise in the statistic, from public numbers."""
         phase = with_less_noise(self.phase, divisor)
-        if isinstance(phase, MomentRelease | Whiten | CappedDescent):
+        if isinstance(phase, MomentRelease | Whiten | CappedDescent | Calibrate):
             return stats.norm(scale=phase.mechanism.sigma)
         spread = phase.noise_per_coefficient(self.problem, len(self.first[0]))
         if mechanism_of(phase).gdp is not None:

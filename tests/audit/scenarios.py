@@ -151,11 +151,15 @@ _NEARLY_ALL_ON_WHITENING = {
     "options": {"zoom": 0.0, "standardise": 0.01, "whiten": 0.95},
 }
 
+_COUNTS = _ONE_GRADIENT | {"options": {"zoom": 0.0, "standardise": 0.0, "calibrate": 0.95}}
+"""Nearly all of the budget on the counts by score and class, which come last."""
+
 SCENARIOS = [
     Scenario("moments", {"n": 4, "surrogate": "square", "radius": None}, draws=2000),
     Scenario("noisy-gd", _GRADIENTS, draws=2000),
     Scenario("logistic-gd", _ONE_GRADIENT, data="pointwise-classification", draws=2000),
     Scenario("logistic-gd", _NEARLY_ALL_ON_WHITENING, phase=1, data="directions", draws=2000, remark="whitening"),
+    Scenario("logistic-gd", _COUNTS, phase=1, start=1.0, data="pointwise-classification", draws=2000, remark="counts"),
     *_both("offpairstrc", _HUAI, record=7),
     *_both("offpairc", _HUAI, record=7),
     Scenario("onpairstrc", _HUAI, record=7),

@@ -1,4 +1,4 @@
-"""Lemmas 14 to 18 under attack: sums over single records, with the phases' own code."""
+"""Lemmas 14 to 19 under attack: sums over single records, with the phases' own code."""
 
 import itertools
 
@@ -7,8 +7,11 @@ import pytest
 from oracles import stated_mechanism
 
 import entrenous as en
+from entrenous.engine.phases.calibrate import Calibrate
 from entrenous.engine.phases.capped_descent import CONSTANT, CappedDescent, class_weights
 from entrenous.engine.phases.event_share import EventShare
+from entrenous.engine.phases.phase import Released
+from entrenous.engine.phases.probability_link import LogOddsMap, ProbabilityLink
 from entrenous.engine.phases.standardise import FindCentre, Standardise
 from entrenous.engine.phases.whiten import Whiten
 from entrenous.engine.rows.capped_slopes import CappedSlopes
@@ -21,6 +24,8 @@ from entrenous.privacy.lemmas.pointwise import (
     means_and_squares_sensitivity,
     second_moment_sensitivity,
 )
+from entrenous.privacy.lemmas.statistics import record_histogram_sensitivity
+from entrenous.privacy.noise import SeededNoise
 from entrenous.problem.features.cut_box import CutBox
 
 N = 5
@@ -149,7 +154,7 @@ def test_the_second_round_stays_in_its_reach_whatever_the_first_released():
         rows = rows_of(rng.normal(size=(50, d)) * 100.0).inside_single(smaller).array()
         assert np.abs(rows).max() <= second.reach * (1.0 + 1e-9)
         assert np.linalg.norm(rows, axis=1).max() <= 1.0
-        final = second.standardised(smaller, rng.normal(size=d), rng.normal(size=d))
+        final, _ = second.standardised(smaller, rng.normal(size=d), rng.normal(size=d))
         assert (
             np.linalg.norm(rows_of(rng.normal(size=(50, d)) * 100.0).inside_single(final).array(), axis=1).max() <= 1.0
         )
@@ -249,3 +254,102 @@ def test_the_link_makes_the_expected_slope_vanish():
         assert (np.diff(p) >= -1e-12).all()
         assert slopes.probability(np.array([slopes.even_score]))[0] == pytest.approx(0.5)
         assert max(np.abs(ones).max(), np.abs(zeros).max()) <= slopes.cap
+
+
+def counts_phase(sigma=1.0, bins=16):
+    return Calibrate(0.02, stated_mechanism("gaussian", np.sqrt(2.0), "Lemma 19", sigma=sigma), bins)
+
+
+def largest_change_of_counts(norm, rng, tries=300):
+    """Over replacements near and far with either label, and whatever was released before."""
+    worst = 0.0
+    for _ in range(tries):
+        d, phase = int(rng.integers(1, 5)), counts_phase(bins=int(rng.integers(2, 30)))
+        X, y = table(rng, d), rng.integers(0, 2, N)
+        w = rng.normal(size=d) * rng.choice([0.0, 1.0, 30.0])
+        released = Released(w, float(rng.normal()), event_share=rng.choice([None, float(rng.uniform(0.03, 0.97))]))
+        pole = X[0] / np.linalg.norm(X[0])
+        values = [
+            phase.exact(rows_of(with_first(X, row)).inside_single(boxed(d, 1.0)), with_first(y, label), released)
+            for row in (pole, -pole, X[1])
+            for label in (0, 1)
+        ]
+        assert all(value.sum() == N for value in values)
+        changes = [(one - other).ravel() for one, other in itertools.combinations(values, 2)]
+        worst = max(worst, *(float(np.linalg.norm(change, norm)) for change in changes))
+    return worst
+
+
+@pytest.mark.parametrize("norm", [1, 2])
+def test_lemma_19_is_attained_and_never_exceeded(norm):
+    bound = record_histogram_sensitivity()
+    worst = largest_change_of_counts(norm, np.random.default_rng(7))
+    assert worst == pytest.approx(bound.l1 if norm == 1 else bound.value, rel=1e-12)
+
+
+@pytest.mark.parametrize("norm", [1, 2])
+def test_lemma_19_is_caught_when_halved(norm):
+    bound = record_histogram_sensitivity()
+    worst = largest_change_of_counts(norm, np.random.default_rng(8))
+    assert worst > (bound.l1 if norm == 1 else bound.value) / 2.0 * 1.9
+
+
+def test_counts_by_score_are_of_the_bins_that_they_say():
+    """Against plain loops; every record in one bin, the end bins reaching on."""
+    rng = np.random.default_rng(9)
+    X, y, w = table(rng, 3), rng.integers(0, 2, N), np.array([3.0, -20.0, 5.0])
+    released, phase = Released(w, -1.0, event_share=0.2), counts_phase()
+    slopes = class_weights(0.2)
+    low, high = phase.ends(released)
+    assert -6.0 <= low < high <= 6.0
+    expected = np.zeros((2, 16))
+    for row, label in zip(X, y, strict=True):
+        p = float(slopes.probability(np.array([row @ w - 1.0 + slopes.even_score]))[0])
+        place = (np.log(p / (1.0 - p)) - low) / (high - low) * 16
+        expected[label, int(np.clip(np.floor(place), 0, 15))] += 1.0
+    np.testing.assert_array_equal(phase.exact(rows_of(X), y, released), expected)
+
+
+def test_log_odds_are_those_of_the_link_and_have_an_inverse():
+    for share in (None, 0.03, 0.2, 0.5, 0.9):
+        slopes = class_weights(share)
+        scores = np.linspace(-30.0, 30.0, 121)
+        log_odds = slopes.log_odds(scores)
+        p = slopes.probability(scores)
+        np.testing.assert_allclose(1.0 / (1.0 + np.exp(-log_odds)), p, rtol=1e-9)
+        rise = np.diff(log_odds) / np.diff(scores)
+        assert 0.5 - 1e-9 <= rise.min() <= rise.max() <= 1.0 + 1e-9
+        np.testing.assert_allclose([slopes.score_at(at) for at in log_odds], scores, atol=1e-6)
+        assert np.isfinite(slopes.log_odds(np.array([-1e4, 1e4]))).all()
+        for slope, shift in ((1.0, 0.0), (0.5, 1.0), (3.0, -4.0)):
+            link = ProbabilityLink(slopes, LogOddsMap(slope, shift))
+            assert link.probability(np.array([link.even_score]))[0] == pytest.approx(0.5)
+            assert (np.diff(link.probability(scores)) >= 0.0).all()
+
+
+def test_counts_that_are_mostly_noise_leave_probabilities_as_they_are():
+    rng, released = np.random.default_rng(10), Released(np.array([5.0, 5.0]), -0.5, event_share=0.3)
+    X, y = table(rng, 2), rng.integers(0, 2, N)
+    phase = counts_phase(sigma=100.0)
+    maps = [phase.fitted(phase.release(rows_of(X), y, released, SeededNoise(rng)), released) for _ in range(200)]
+    slopes, shifts = np.array(maps).T
+    assert np.abs(np.median(slopes) - 1.0) < 1e-6
+    assert np.abs(np.median(shifts)) < 1e-6
+    assert np.abs(slopes - 1.0).max() < 0.3
+    assert np.abs(shifts).max() < 0.3
+    # Whatever noise makes of the counts, the map is finite and rises.
+    for scale in (1.0, 1e3, 1e9):
+        found = phase.fitted(rng.normal(size=(2, 16)) * scale, released)
+        assert 0.1 <= found.slope <= 10.0
+        assert np.isfinite(found.shift)
+
+
+@pytest.mark.parametrize(("slope", "shift"), [(1.0, 0.0), (1.6, 0.3), (0.6, -0.5)])
+def test_clear_counts_give_the_map_that_made_them(slope, shift):
+    released, phase = Released(np.array([6.0]), -1.0, event_share=0.3), counts_phase(sigma=20.0)
+    low, high = phase.ends(released)
+    middle = low + (high - low) * (np.arange(16) + 0.5) / 16
+    held = 2e5 * np.exp(-((middle + 1.0) ** 2) / 4.0)
+    p = 1.0 / (1.0 + np.exp(-slope * middle - shift))
+    found = phase.fitted(np.array([held * (1.0 - p), held * p]), released)
+    assert (found.slope, found.shift) == pytest.approx((slope, shift), abs=0.02)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import entrenous as en
+from entrenous.engine.phases.calibrate import Calibrate
 from entrenous.engine.phases.capped_descent import CappedDescent
 from entrenous.engine.phases.event_share import EventShare
 from entrenous.engine.phases.standardise import FindCentre, Standardise
@@ -43,6 +44,7 @@ def test_stages_follow_from_public_numbers():
     assert kinds(planned(50_000, **whitened)) == [EventShare, Zoom, Standardise, Whiten, CappedDescent]
     constant = en.FeatureBounds((1.0,) * 6, (1.0,) * 6)
     assert kinds(planned(1000, bounds=constant, **whitened)) == [EventShare, CappedDescent]
+    assert kinds(planned(60, options={"calibrate": 0.02})) == [Standardise, CappedDescent, Calibrate]
     # Rows that are known to be short leave nothing to a second round.
     assert kinds(planned(1000, bounds=replace(BOX, clip=0.9))) == [EventShare, Standardise, CappedDescent]
 
@@ -53,12 +55,14 @@ def test_the_plan_says_in_words_what_it_does():
     assert "noisy gradients 84 % of the budget" in text
     assert "no share of events (too few records), ranges as declared" in str(planned(60))
     assert "in one round 10 %, whitening 20 %, 250 noisy" in str(planned(50_000, options={"whiten": 0.2}))
+    assert "noisy gradients 82 %, calibration 2 % of the budget" in str(planned(50_000, options={"calibrate": 0.02}))
 
 
+@pytest.mark.parametrize("calibrate", [0.0, 0.02])
 @pytest.mark.parametrize("n", [60, 1000, 50_000])
 @pytest.mark.parametrize("whiten", [0.0, 0.1])
-def test_the_releases_spend_the_budget_and_nothing_is_left(n, whiten):
-    plan = planned(n, options={"whiten": whiten})
+def test_the_releases_spend_the_budget_and_nothing_is_left(n, whiten, calibrate):
+    plan = planned(n, options={"whiten": whiten, "calibrate": calibrate})
     assert sum(m.gdp for m in plan.mechanisms) == pytest.approx(mu_for(1.0, 1e-6) ** 2, rel=1e-9)
     assert plan.epsilon == pytest.approx(1.0, rel=1e-9)
     assert plan.certificate().verify().outcome == "verified"
@@ -69,18 +73,21 @@ def test_the_number_of_steps_is_public_and_bounded():
     assert planned(1000, max_iter=7).steps == 7
 
 
-@pytest.mark.parametrize(
-    "options", [{"zoom": -0.1}, {"standardise": 1.0}, {"zoom": "much"}, {"zoom": True}, {"whiten": 1}]
-)
+WRONG_SHARES = [{"zoom": -0.1}, {"standardise": 1.0}, {"zoom": "much"}, {"zoom": True}, {"whiten": 1}]
+WRONG_SHARES += [{"calibrate": -0.1}, {"calibrate": 1.0}, {"calibrate": "little"}, {"calibrate": True}]
+
+
+@pytest.mark.parametrize("options", WRONG_SHARES)
 def test_shares_are_checked(options):
     with pytest.raises(en.InputError, match="share of the budget"):
         planned(options=options)
 
 
 def test_the_descent_needs_a_share_of_its_own():
-    with pytest.raises(en.InputError, match="share of the budget of its own"):
-        planned(options={"zoom": 0.5, "standardise": 0.5})
-    with pytest.raises(en.InputError, match=r"zoom=0\.05, standardise=0\.1 and whiten=0\.9"):
+    for options in ({"zoom": 0.5, "standardise": 0.5}, {"calibrate": 0.9}):
+        with pytest.raises(en.InputError, match="share of the budget of its own"):
+            planned(options=options)
+    with pytest.raises(en.InputError, match=r"zoom=0\.05, standardise=0\.1, whiten=0\.9, calibrate=0"):
         planned(options={"whiten": 0.9})
     with pytest.raises(en.InputError, match=r"centred and scaled.*standardise=0"):
         planned(options={"whiten": 0.1, "standardise": 0.0})
@@ -107,7 +114,8 @@ def test_a_plan_survives_json_and_runs_the_same():
 def forged(change, n=50_000):
     rng = np.random.default_rng(0)
     X, y = rng.uniform(0, 10, (n, 6)), rng.integers(0, 2, n)
-    content = json.loads(planned(n, options={"whiten": 0.1}).run(X, y, random_state=3).certificate.to_json())
+    plan = planned(n, options={"whiten": 0.1, "calibrate": 0.02})
+    content = json.loads(plan.run(X, y, random_state=3).certificate.to_json())
     change(content)
     return en.PrivacyCertificate.from_dict(content)
 
@@ -126,13 +134,18 @@ def of_lemma(content, lemma):
 @pytest.mark.parametrize(
     "change",
     [
-        *(without(f"Lemma {k}") for k in (11, 15, 16, 17, 18)),
+        *(without(f"Lemma {k}") for k in (11, 15, 16, 17, 18, 19)),
         lambda c: of_lemma(c, "Lemma 15").update(l2_sensitivity=1e-5, sigma=1e-5),
         lambda c: c["public"]["standardise"].update(reach=0.01),
         lambda c: c["public"]["standardise"].update(weight=100.0),
         lambda c: c["public"].pop("standardise"),
         lambda c: c["public"]["domain"].update(binary=[0, 1, 2, 3, 4, 5]) or of_lemma(c, "Lemma 11").update(sigma=1.0),
         lambda c: of_lemma(c, "Lemma 11").update(l2_sensitivity=1.0, sigma=30.0),
+        lambda c: of_lemma(c, "Lemma 19").update(l2_sensitivity=1.0, sigma=100.0),
+        lambda c: (without("Lemma 19")(c), c["public"].pop("calibrate")),
+        lambda c: c["public"]["found_log_odds_map"].update(slope=-1.0),
+        lambda c: c["public"]["found_log_odds_map"].update(shift="none"),
+        lambda c: c["public"].update(found_event_share=1.5),
         lambda c: without("Lemma 18")(c) or c["public"].pop("whiten"),
         lambda c: of_lemma(c, "Lemma 18").update(l2_sensitivity=2e-5),
         lambda c: without("Lemma 18")(c) or c["public"]["found_bounds"].update(whitening=5.0),

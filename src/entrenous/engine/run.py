@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from entrenous.arrays import AnyArray, Array
 from entrenous.engine.labels import in_user_units, noise_in_user_units, read_labels
 from entrenous.engine.phases.phase import Released
+from entrenous.engine.phases.scale_noise import ScaleNoise
 from entrenous.engine.progress import current_listener
 from entrenous.engine.rows.registry import is_registered_own, rows_of
 from entrenous.engine.rows.rows import Rows
@@ -42,9 +43,14 @@ class Fitted:
     plan: Plan
     certificate: PrivacyCertificate | None
     noise: Array
-    """Sd that the privacy noise alone gives each entry of `coef`, before projection (a metric's in internal units)."""
+    """Sd that the privacy noise alone gives each entry of `coef`, before projection (a metric's in internal units).
+
+    From public and released numbers; where gradients have the noise an upper figure or an estimate.
+    """
     bounds: FeatureDomain | None = None
     """The domain the rows were clipped into: declared, or found by the first phases; ``None``: they were not."""
+    scale_noise: ScaleNoise | None = None
+    """What noise in the scales of `bounds` does to coefficients; ``None``: they are not released numbers."""
 
 
 def run(plan: Plan, X: Any, y: Any, random_state: Any) -> Fitted:
@@ -85,12 +91,17 @@ def run(plan: Plan, X: Any, y: Any, random_state: Any) -> Fitted:
             certificate = certificate.stating("found_bounds", bounds.public_numbers())
         if released.event_share is not None:
             certificate = certificate.stating("found_event_share", released.event_share)
+        if released.log_odds_map is not None:
+            certificate = certificate.stating("found_log_odds_map", released.log_odds_map._asdict())
     means = None if plan.is_private else plan.task_object.running_means(plan.n_features)
     if means is not None and internal is not None:
         means.feed(internal, labels)
     coef, intercept = in_user_units(plan, features, targets, released, means)
     spread = noise_in_user_units(plan, features, targets, released)
-    return Fitted(coef, intercept, released.w, released.steps, plan, certificate, spread, bounds)
+    scales = released.scale_noise
+    if scales is not None:
+        spread = scales.added_to(spread, coef)
+    return Fitted(coef, intercept, released.w, released.steps, plan, certificate, spread, bounds, scales)
 
 
 def _mapped(rows: Rows, features: FeatureDomain | None, *, single: bool) -> Rows:

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
-from sklearn.utils.metaestimators import available_if
 
 from entrenous.arrays import AnyArray, Array
 from entrenous.engine.online import OnlineRun
-from entrenous.engine.phases.capped_descent import class_weights
 from entrenous.engine.plan import Plan
 from entrenous.engine.run import Fitted, checked_rows
 from entrenous.estimators.base import PairwiseEstimator
 from entrenous.estimators.classes import PublicClasses
+from entrenous.estimators.offered_if import offered_if
 from entrenous.estimators.one_vs_rest import joint_certificate, one_stream, plans_on_one_budget
+from entrenous.estimators.probabilities import EventProbabilities
 from entrenous.planners.budget_split import rest_of
 from entrenous.planners.logistic_gd import STAGES, shares_of_stages
 from entrenous.planners.registry import algorithm_named
 from entrenous.privacy.budget import budget_for
+from entrenous.privacy.certificate import DOMAIN_FOUND_BY_PART
 from entrenous.privacy.noise import fresh_index_seed
 from entrenous.problem.features.box import FeatureBounds
 from entrenous.problem.surrogates.base import Surrogate
@@ -41,7 +43,7 @@ _SHORTEST = 1e-6
 
 
 @estimator
-class AUCClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
+class AUCClassifier(ClassifierMixin, EventProbabilities, PublicClasses, PairwiseEstimator):
     """A linear score that ranks events above non-events, learnt from pairs, privately.
 
     Parameters
@@ -78,10 +80,10 @@ class AUCClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
         which an algorithm meets the records is public and says nothing about the noise: with ``None`` it is new in
         every fit, else always the same one.
     options : mapping or None, default=None
-        Further arguments of the planner. ``{"zoom": 0.05, "standardise": 0.1, "whiten": 0.0}`` are the shares of the
-        budget that ``logistic-gd`` spends on ranges, scales and how the columns go together; 0 leaves one out.
-        ``{"index_seed": k}`` with an int from 0 to 2**63 - 1 chooses another order of the records, for algorithms that
-        draw one.
+        Further arguments of the planner. ``{"zoom": 0.05, "standardise": 0.1, "whiten": 0.0, "calibrate": 0.0}`` are
+        the shares of the budget that ``logistic-gd`` spends on ranges, scales, how the columns go together and
+        calibrated probabilities (0.02 is enough); 0 leaves one out. ``{"index_seed": k}`` with an int from 0 to
+        2**63 - 1 chooses another order of the records, for algorithms that draw one.
 
     Attributes
     ----------
@@ -91,7 +93,8 @@ class AUCClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
         domain.
     coef_noise_ : array of the shape of coef_
         Standard deviation that the privacy noise alone gives each coefficient, before any projection; 0 without
-        privacy. From public numbers, for ``moments`` from what was released, for ``logistic-gd`` an estimate.
+        privacy. From public numbers, for ``moments`` from what was released. For ``logistic-gd`` an estimate from what
+        was released, meant to be too large rather than too small: mostly 1 to 5 times the spread of repeated fits.
     classes_ : array of shape (n_classes,)
     bounds_ : FeatureBounds, FeatureBall or None
         The domain that rows are clipped into, in `fit` and when they are scored: as declared, or as `PrivateBounds`
@@ -222,7 +225,10 @@ class AUCClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
     def _fit_on_shared_stages(
         self, X: Any, labels: Sequence[AnyArray], random_state: Any, stages: Mapping[str, float]
     ) -> list[Fitted]:
-        """The first class finds what all have in common, and has that share of the budget beside its own."""
+        """The first class finds what all have in common, and has that share of the budget beside its own.
+
+        Calibration's share of the budget is shared out evenly.
+        """
         self._need_tight("several classes")
         n = X.shape[0]
         whole = budget_for(self.epsilon, self.delta, n)
@@ -231,13 +237,21 @@ class AUCClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
         none = dict.fromkeys(STAGES, 0.0)
         options = {**(self.options or {}), **none}
         options |= {name: share / (together + each) for name, share in stages.items()}
-        bounds, fits = self.bounds, []
+        calibrate = options.get("calibrate", 0.0)
+        bounds, fits = self.bounds, list[Fitted]()
         for number, own in enumerate(labels):
-            budget = rest_of(whole, 1.0 - each - (together if number == 0 else 0.0))
+            part = each + (together if number == 0 else 0.0)
+            budget, options["calibrate"] = rest_of(whole, 1.0 - part), calibrate / len(labels) / part
             arguments = {"classes": (0, 1), "epsilon": budget.epsilon, "delta": budget.delta, "bounds": bounds}
             made = self._plan_for(n, fresh_index_seed(random_state, number), {**arguments, "options": options})
+            if number > 0:
+                made = replace(made, remarks={**made.remarks, DOMAIN_FOUND_BY_PART: 1})
             (made,) = self._noting_leaks([made])
-            fits.append(made.run(X, own, random_state=random_state))
+            fitted = made.run(X, own, random_state=random_state)
+            scales = fits[0].scale_noise if fits else None
+            # The first class released scales for all of them.
+            noise = fitted.noise if scales is None else scales.added_to(fitted.noise, fitted.coef)
+            fits.append(replace(fitted, noise=noise))
             bounds, options = fits[0].bounds, {**options, **none}
         return fits
 
@@ -258,7 +272,7 @@ class AUCClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
             return [planned(number, {}) for number in range(len(classes))]
         return plans_on_one_budget(budget_for(self.epsilon, self.delta, n), len(classes), planned)
 
-    @available_if(lambda self: self._can_be_fed())  # type: ignore[untyped-decorator]
+    @offered_if(lambda self: self._needs_all_records())
     def partial_fit(
         self, X: Any, y: Any, classes: Sequence[Any] | None = None, n_total: int | None = None
     ) -> AUCClassifier:
@@ -327,41 +341,6 @@ class AUCClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
         scores = self.decision_function(X)
         labels: AnyArray = self.classes_[scores.argmax(axis=1) if scores.ndim > 1 else (scores > 0.0).astype(int)]
         return labels
-
-    @available_if(lambda self: self._has_probability())  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: Any) -> Array:
-        """The probability of each class: that of the loss's own link, from what was released.
-
-        ``logistic-gd`` minimises a weighted logistic loss, whose expected slope vanishes where the probability of an
-        event is ``c/(a + c)``, a and c the capped slopes of an event and of another record. With several classes each
-        one's probability against the rest, divided by their sum.
-        """
-        scores = self.decision_function(X)
-        links = [class_weights(share) for share in self.event_share_]
-        if scores.ndim == 1:
-            event = links[0].probability(scores + links[0].even_score)
-            return np.column_stack([1.0 - event, event])
-        each = [link.probability(column + link.even_score) for link, column in zip(links, scores.T, strict=True)]
-        return np.column_stack(each) / np.sum(each, axis=0)[:, None]
-
-    @property
-    def event_share_(self) -> Array:
-        """The share of events that a private fit released, 1/2 where it released none; one per row of `coef_`."""
-        self._need_fit()
-        public = {} if self.certificate_ is None else self.certificate_.public
-        parts = [part["public"] for part in public["parts"]] if "parts" in public else [public] * len(self.coef_)
-        return np.array([part.get("found_event_share", 0.5) for part in parts])
-
-    def _has_probability(self) -> bool:
-        """Whether the model has a link to probabilities; before it is fitted, whether it can have one."""
-        made = getattr(self, "plan_", None)
-        hopeful = self._is_private and self.algorithm in ("auto", "logistic-gd") and self.surrogate is None
-        if made.gives_probability if made is not None else hopeful:
-            return True
-        raise AttributeError(
-            f"algorithm={self.algorithm!r} ranks without probabilities here. A private fit with "
-            'algorithm="logistic-gd", which "auto" takes for delta > 0, has them.'
-        )
 
     def score(self, X: Any, y: Any) -> float:
         """AUC on these rows, of several classes the mean over those that occur, each against the rest.

@@ -152,13 +152,13 @@ class PairwiseEstimator(ShowsPrivacy):
         self.plan_ = fitted.plan
         self.certificate_ = fitted.certificate
 
-    def _can_be_fed(self) -> bool:
-        """Whether the algorithm takes records as they come; scikit-learn hides `partial_fit` otherwise."""
+    def _needs_all_records(self) -> str | None:
+        """Why there is no `partial_fit`; ``None``: the algorithm takes records as they come."""
         asked = (self.options or {}).get("order") == "arrival"
         if callable(self.algorithm) or (self.algorithm != "auto" and (asked or algorithm_named(self.algorithm).online)):
-            return True
-        raise AttributeError(
-            f"algorithm={self.algorithm!r} needs all records at once, so there is no partial_fit. "
+            return None
+        return (
+            f"algorithm={self.algorithm!r} needs all records at once. "
             "entrenous.algorithms() lists those that are online; sgd-previous is with options={'order': 'arrival'}."
         )
 

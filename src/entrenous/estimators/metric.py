@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.metaestimators import available_if
 
 from entrenous.arrays import AnyArray, Array, row_blocks
 from entrenous.engine.online import OnlineRun
@@ -17,6 +16,7 @@ from entrenous.engine.run import Fitted
 from entrenous.errors import AssumptionError
 from entrenous.estimators.base import PairwiseEstimator
 from entrenous.estimators.classes import PublicClasses
+from entrenous.estimators.offered_if import offered_if
 from entrenous.estimators.pair_input import flags_of, rows_of_pairs, vectors_of_pairs
 from entrenous.estimators.validation import validated
 from entrenous.privacy.noise import fresh_index_seed
@@ -182,7 +182,7 @@ class MahalanobisLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Publ
             del self.classes_
         return self
 
-    @available_if(lambda self: self._can_be_fed())  # type: ignore[untyped-decorator]
+    @offered_if(lambda self: self._needs_all_records())
     def partial_fit(
         self, X: Any, y: Any, classes: Sequence[Any] | None = None, n_total: int | None = None
     ) -> MahalanobisLearner:

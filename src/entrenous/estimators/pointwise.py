@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils.metaestimators import available_if
 
 from entrenous.arrays import AnyArray, Array
 from entrenous.engine.plan import Plan
 from entrenous.estimators.base import PairwiseEstimator
 from entrenous.estimators.classes import PublicClasses, need_two_classes
+from entrenous.estimators.offered_if import offered_if
 from entrenous.problem.surrogates.base import Surrogate
 from entrenous.problem.surrogates.spelling import surrogate_from
 from entrenous.registry import estimator
@@ -135,10 +135,13 @@ class PointwiseClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
         d = self.n_features_in_
         return {"coef_": (1, d), "intercept_": (1,), "coef_noise_": (1, d), "classes_": (2,)}
 
-    def _has_probabilities(self) -> bool:
-        return self.surrogate is None or surrogate_from(self.surrogate).name == "logistic"
+    def _lacks_probability(self) -> str | None:
+        """Why there is no `predict_proba`; ``None``: the surrogate has a link."""
+        if self.surrogate is None or surrogate_from(self.surrogate).name == "logistic":
+            return None
+        return f'surrogate={self.surrogate!r} has no link to probabilities. surrogate="logistic", the default, has one.'
 
-    @available_if(lambda self: self._has_probabilities())  # type: ignore[untyped-decorator]
+    @offered_if(lambda self: self._lacks_probability())
     def predict_proba(self, X: Any) -> Array:
         """What the logistic surrogate says about each class; the noise makes it no calibrated probability."""
         event = expit(self.decision_function(X))

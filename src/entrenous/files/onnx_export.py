@@ -20,8 +20,9 @@ def to_onnx(estimator: Any, path: str | Path | None = None) -> bytes:
     """The model as ONNX bytes, also written to `path` if there is one.
 
     The graph takes one input ``X`` (double, rows by features). An `AUCClassifier` gives ``label`` and ``score``, the
-    decision function; a `MahalanobisLearner` gives ``transformed``. Rows are clipped into the bounds first, as in
-    Python. It holds the released coefficients, the classes, the bounds, the spent budget as metadata, and nothing else.
+    decision function; if it has `predict_proba` also ``probability``, that of the event, or of several classes one
+    column each. A `MahalanobisLearner` gives ``transformed``. Rows are clipped into the bounds first, as in Python. It
+    holds the released numbers of the model, the classes, the bounds, the spent budget as metadata, and nothing else.
     """
     if find_spec("onnx") is None:
         raise InputError("to_onnx needs the onnx package", "none installed", 'Run: pip install "entrenous[onnx]"')
@@ -54,9 +55,14 @@ def to_onnx(estimator: Any, path: str | Path | None = None) -> bytes:
         constants["classes"] = classes.astype(np.int64) if numeric else classes.astype(object)
         if numeric and not np.array_equal(constants["classes"], classes):
             constants["classes"] = classes.astype(np.float64)
-        nodes, score = _linear(estimator, constants, helper)
+        nodes, shape = _linear(estimator, constants, helper)
         kind = numpy_helper.from_array(constants["classes"]).data_type
-        outputs = [helper.make_tensor_value_info("label", kind, ["rows"]), score(TensorProto.DOUBLE)]
+        outputs = [helper.make_tensor_value_info("label", kind, ["rows"])]
+        named = ["score"]
+        if hasattr(estimator, "predict_proba"):
+            nodes += _probability(estimator, constants, helper)
+            named.append("probability")
+        outputs += [helper.make_tensor_value_info(name, TensorProto.DOUBLE, shape) for name in named]
     graph = helper.make_graph(
         nodes,
         type(estimator).__name__,
@@ -82,8 +88,8 @@ def to_onnx(estimator: Any, path: str | Path | None = None) -> bytes:
     return content
 
 
-def _linear(estimator: Any, constants: dict[str, Any], helper: Any) -> tuple[list[Any], Any]:
-    """Scores and labels: the sign of one score, or the largest of several."""
+def _linear(estimator: Any, constants: dict[str, Any], helper: Any) -> tuple[list[Any], list[Any]]:
+    """Scores and labels: the sign of one score, or the largest of several; and the shape of the scores."""
     several = len(estimator.coef_) > 1
     score_name = "score" if several else "column"
     coefs, levels, domains = estimator.coef_, estimator.intercept_, estimator.all_bounds_
@@ -109,7 +115,55 @@ def _linear(estimator: Any, constants: dict[str, Any], helper: Any) -> tuple[lis
         ]
         shape = ["rows"]
     nodes.append(helper.make_node("Gather", ["classes", "code"], ["label"]))
-    return nodes, lambda kind: helper.make_tensor_value_info("score", kind, shape)
+    return nodes, shape
+
+
+def _probability(estimator: Any, constants: dict[str, Any], helper: Any) -> list[Any]:
+    """The nodes from ``score`` to ``probability``: what a `ProbabilityLink` does in Python, by log-odds throughout."""
+    links = estimator.probability_links()
+    several = len(links) > 1
+    numbers = {
+        "even_score": [link.even_score for link in links],
+        "log_event": np.log([link.slopes.event for link in links]),
+        "log_other": np.log([link.slopes.other for link in links]),
+        "log_cap": np.log([link.slopes.cap for link in links]),
+        "slope": [link.log_odds_map.slope for link in links],
+        "shift": [link.log_odds_map.shift for link in links],
+        "nought": np.zeros(1),
+        "unit": np.ones(1),
+    }
+    constants.update({f"link_{name}": np.array(value) for name, value in numbers.items()})
+    event = "event" if several else "probability"
+    steps = [
+        ("Add", ["score", "link_even_score"], "margin"),
+        # log sigma(m) = min(m, 0) - log(1 + e^-|m|), and log sigma(-m) is that less m: nothing overflows.
+        ("Abs", ["margin"], "margin_size"),
+        ("Neg", ["margin_size"], "minus_size"),
+        ("Exp", ["minus_size"], "small"),
+        ("Add", ["small", "link_unit"], "one_and_small"),
+        ("Log", ["one_and_small"], "softened"),
+        ("Min", ["margin", "link_nought"], "cut_margin"),
+        ("Sub", ["cut_margin", "softened"], "log_right"),
+        ("Sub", ["log_right", "margin"], "log_wrong"),
+        ("Add", ["log_wrong", "link_log_event"], "free_event"),
+        ("Min", ["free_event", "link_log_cap"], "pull_event"),
+        ("Add", ["log_right", "link_log_other"], "free_other"),
+        ("Min", ["free_other", "link_log_cap"], "pull_other"),
+        ("Sub", ["pull_other", "pull_event"], "log_odds"),
+        ("Mul", ["log_odds", "link_slope"], "stretched"),
+        ("Add", ["stretched", "link_shift"], "mapped"),
+        # Not Sigmoid, which loses the digits of small probabilities in some runtimes.
+        ("Neg", ["mapped"], "against"),
+        ("Exp", ["against"], "odds_against"),
+        ("Add", ["odds_against", "link_unit"], "whole"),
+        ("Reciprocal", ["whole"], event),
+    ]
+    nodes = [helper.make_node(kind, inputs, [output]) for kind, inputs, output in steps]
+    if several:
+        constants["link_columns"] = np.array([1], dtype=np.int64)
+        nodes.append(helper.make_node("ReduceSum", [event, "link_columns"], ["together"]))
+        nodes.append(helper.make_node("Div", [event, "together"], ["probability"]))
+    return nodes
 
 
 def _scored(

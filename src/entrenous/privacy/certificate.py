@@ -20,6 +20,9 @@ SCHEMA = "entrenous-certificate/1"
 LARGEST_FILE = 64 << 20
 """Bytes of a certificate file: even thousands of phases need far less."""
 
+DOMAIN_FOUND_BY_PART = "domain_found_by_part"
+"""Public entry of a certificate that is part of a composition: its domain is what the part of this number found."""
+
 COMPOSITION = "composition"
 """Algorithm of a certificate that stands for several."""
 
@@ -148,6 +151,8 @@ class PrivacyCertificate:
             f"  algorithm   {self.algorithm} ({self.calibration} calibration; {self.citation})",
         ]
         lines += [f"  mechanism   {mechanism}" for mechanism in self.mechanisms]
+        if DOMAIN_FOUND_BY_PART in self.public:
+            lines.append(f"  domain      {paid_elsewhere(self.public[DOMAIN_FOUND_BY_PART])}")
         lines.append(f"  accountant  {self.accountant['name']}, second opinion {self.accountant['version']}")
         lines.append(f"  noise       {'SEEDED: repeatable by whoever knows the seed' if self.seeded else 'secure'}")
         lines += [f"  warning     {warning}" for warning in self.warnings]
@@ -174,6 +179,11 @@ class Verification:
     def __str__(self) -> str:
         lines = [f"  ok           {check}" for check in self.checks]
         return "\n".join(lines + [f"  reservation  {reservation}" for reservation in self.reservations])
+
+
+def paid_elsewhere(part: int) -> str:
+    """What a part of a composition says about a domain that another part found."""
+    return f"found from the same records by part {part} of the composition, which pays for it: read the composition"
 
 
 def as_json(content: dict[str, Any]) -> dict[str, Any]:

@@ -96,6 +96,15 @@ def _columns(thing: Any) -> bool:
     return isinstance(thing, list | tuple) and len(thing) > 0 and all(map(_whole(0), thing))
 
 
+def _log_odds_map(thing: Any) -> bool:
+    return (
+        isinstance(thing, Mapping)
+        and set(thing) == {"slope", "shift"}
+        and _positive(thing["slope"])
+        and _number(thing["shift"])
+    )
+
+
 def _list_of_text(thing: Any) -> bool:
     return isinstance(thing, list | tuple) and all(isinstance(line, str) for line in thing)
 
@@ -158,6 +167,9 @@ _PUBLIC: dict[str, Rule] = {
     "private_bounds": _private_bounds,
     "pair_list": _pair_list,
     "intercept": lambda thing: isinstance(thing, Mapping) and _positive(thing.get("clip")),
+    "found_event_share": lambda thing: _positive(thing) and thing < 1,
+    "found_log_odds_map": _log_odds_map,
+    "domain_found_by_part": _whole(1),
     "index_seed": _whole(0, 2**63 - 1),
     "phase": _whole(1),
     "anchor_ridge": _not_negative,
@@ -165,8 +177,8 @@ _PUBLIC: dict[str, Rule] = {
     "parameter_domain": _text,
     "own_parts": _list_of_text,
 }
-"""Planners may add other public numbers; these are the ones a lemma is recomputed from. Disjoint phases state
-their own, one mapping each, with the number of their records."""
+"""Planners may add other public numbers; these are the ones that a lemma is recomputed from or that probabilities
+follow from. Disjoint phases state their own, one mapping each, with the number of their records."""
 
 
 def check_fields(content: Any, schema: str) -> None:

@@ -6,18 +6,25 @@ than the written one, or that a release is missing. What has to be taken on trus
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from entrenous.errors import EntrenousError, PrivacyError
 from entrenous.privacy.accounting import confirm, total_epsilon
 from entrenous.privacy.budget import ADJACENCY
-from entrenous.privacy.certificate import COMPOSITION, NO_PROBLEM, PrivacyCertificate, Verification
+from entrenous.privacy.certificate import (
+    COMPOSITION,
+    DOMAIN_FOUND_BY_PART,
+    NO_PROBLEM,
+    PrivacyCertificate,
+    Verification,
+    paid_elsewhere,
+)
 from entrenous.privacy.certificate_fields import check_fields
 from entrenous.privacy.composition import mechanisms_of
 from entrenous.privacy.lemmas.bound import Bound, lemma_named, requirement_of
 from entrenous.privacy.lemmas.pointwise import LEMMA_14, LEMMA_15, LEMMA_16, LEMMA_18
-from entrenous.privacy.lemmas.statistics import LEMMA_11, LEMMA_13, searched_features
+from entrenous.privacy.lemmas.statistics import LEMMA_11, LEMMA_13, LEMMA_19, searched_features
 from entrenous.privacy.mechanisms.mechanism import EVERYWHERE, Mechanism, disjoint
 from entrenous.problem.features.domain import INTERNAL_DIAMETER
 from entrenous.problem.parameter_domains import PARAMETER_DOMAINS, ParameterDomain, WholeSpace
@@ -33,8 +40,9 @@ STANDARDIZER = "private-standardizer"
 """The one algorithm without an objective: it releases centre and scale only."""
 
 _OF_BOUNDS = (LEMMA_11, LEMMA_14, LEMMA_15, LEMMA_18)
-_BESIDE = (*_OF_BOUNDS, LEMMA_13, LEMMA_16)
-"""Lemmas of bounds, intercept and share of events, released beside an algorithm: a model needs another as well."""
+_BESIDE = (*_OF_BOUNDS, LEMMA_13, LEMMA_16, LEMMA_19)
+"""Lemmas of bounds, intercept, share of events and calibration, released beside an algorithm: a model needs another as
+well."""
 
 
 class Findings(NamedTuple):
@@ -80,6 +88,8 @@ def _general_reservations(certificate: PrivacyCertificate) -> list[str]:
         reservations.append(f"class moments are stated in a unit of their own (weight {weights[1]:g} for class sums)")
     if "assumed" in certificate.public:
         reservations.append(f"assumed: {certificate.public['assumed']}")
+    if DOMAIN_FOUND_BY_PART in certificate.public:
+        reservations.append(_domain_reservation(certificate))
     reservations += [_on_trust(name) for name in certificate.public.get("own_parts", ())]
     return reservations
 
@@ -159,11 +169,28 @@ def _verify_parts(certificate: PrivacyCertificate, found: Findings, depth: int) 
     if any(part.seeded for part in parts) and not certificate.seeded:
         raise _false("noise", "seeded, as that of a part is", "secure")
     for number, part in enumerate(parts, start=1):
-        verified = verify(part, depth + 1)
-        found.checks.extend(f"part {number} ({part.algorithm}): {check}" for check in verified.checks)
-        found.reservations.extend(f"part {number} ({part.algorithm}): {said}" for said in verified.reservations)
+        verified, said = verify(part, depth + 1), f"part {number} ({part.algorithm}): "
+        found.checks.extend(said + check for check in verified.checks)
+        others = verified.reservations
+        if DOMAIN_FOUND_BY_PART in part.public:
+            found.checks.append(said + _domain_of_other_part(part, parts))
+            others = tuple(text for text in others if text != _domain_reservation(part))
+        found.reservations.extend(said + text for text in others)
     if mechanisms_of(parts) != certificate.mechanisms:
         raise _false("list of mechanisms", "that of its parts", "another")
+
+
+def _domain_reservation(certificate: PrivacyCertificate) -> str:
+    return f"the domain was {paid_elsewhere(certificate.public[DOMAIN_FOUND_BY_PART])}"
+
+
+def _domain_of_other_part(part: PrivacyCertificate, parts: Sequence[PrivacyCertificate]) -> str:
+    """What was checked; raise unless the part that is named found this very domain."""
+    named = part.public[DOMAIN_FOUND_BY_PART]
+    found = parts[named - 1].public.get("found_bounds") if named <= len(parts) else None
+    if found is None or found != part.public.get("domain"):
+        raise _false("domain of a part", f"the one that part {named} found", "another")
+    return f"its domain is the one that part {named} found and pays for"
 
 
 def _check_phases(certificate: PrivacyCertificate, found: Findings) -> None:
@@ -198,6 +225,7 @@ def _check_other_releases(certificate: PrivacyCertificate) -> None:
         LEMMA_15: int("standardise" in public),
         LEMMA_16: int("event_share" in public or "found_event_share" in public),
         LEMMA_18: int("whiten" in public or whitened),
+        LEMMA_19: int("calibrate" in public or "found_log_odds_map" in public),
     }
     for lemma, needed in releases.items():
         priced = sum(m.count for m in everywhere if m.lemma == lemma)

@@ -9,7 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from entrenous.arrays import AnyArray, Array
-from entrenous.engine.phases.phase import Phase, Released, geometric_sum
+from entrenous.engine.phases.path_noise import LaterPath, without_curvature
+from entrenous.engine.phases.phase import Phase, Released
+from entrenous.engine.phases.scale_noise import MARGIN
 from entrenous.engine.progress import Progress
 from entrenous.engine.rows.capped_slopes import CappedSlopes
 from entrenous.engine.rows.rows import Rows
@@ -24,10 +26,6 @@ CONSTANT = 0.3
 _NORM = math.hypot(1.0, CONSTANT)
 _POWER = 0.75
 """Classes weigh as their share to this negative power: between equal records (0) and equal classes (1)."""
-_CURVATURE, _MARGIN = 0.02, 1.4
-"""For the estimate of the noise: a guess at the loss's curvature along one coordinate, times their number, and a factor
-for what noise in the scales adds. On diabetes, german, debrecen, letter and usps at epsilon 0.5 to 4 the estimate is
-then about 1 to 3 times the spread of repeated fits, as a median over the coefficients."""
 
 
 @part
@@ -80,29 +78,28 @@ class CappedDescent(Phase):
         return 0
 
     def noise_per_coefficient(self, problem: Problem, n: int) -> float:
-        return self._spread(class_weights(None), n, problem.n_features)
+        """As if the loss did not pull back: an upper figure, which needs no released number."""
+        slopes = class_weights(None)
+        length = self._step_length(slopes, n, problem)
+        return MARGIN * without_curvature(self._noise_per_step(slopes, n, length), self.total_steps) / _NORM
 
     def run(
         self, problem: Problem, X: Rows, y: AnyArray, so_far: Released, noise: NoiseSource, progress: Progress
     ) -> Released:
         n, d = X.shape
         slopes = class_weights(so_far.event_share)
-        length = self.step_length(slopes, n, d)
-        w, total = np.zeros(d + 1), np.zeros(d + 1)
-        skipped = self.total_steps // 2
-        # A longer step would overshoot the ridge's own minimum and blow the noise up.
-        length = min(length, 1.0 / problem.ridge) if problem.ridge > 0.0 else length
+        length = self._step_length(slopes, n, problem)
+        w, later = np.zeros(d + 1), LaterPath(d + 1)
         for step in range(self.total_steps):
             direction = self.released_gradient(X, y, w, slopes, noise)
             w[:-1] = problem.domain.project(w[:-1] - length * (problem.ridge * w[:-1] - direction[:-1]))
             w[-1] += length * direction[-1]
-            if step >= skipped:
-                total += w
+            if step >= self.total_steps // 2:
+                later.add(w)
             progress(step + 1, self.total_steps)
-        mean = total / (self.total_steps - skipped) / _NORM
-        spread = np.full(d, self._spread(slopes, n, d) / _NORM)
+        mean = later.average / _NORM
         level = CONSTANT * float(mean[-1]) - slopes.even_score
-        return Released(mean[:-1], level, self.total_steps, spread)
+        return Released(mean[:-1], level, self.total_steps, self._spread(later, slopes, n, length, problem.ridge)[:-1])
 
     def released_gradient(self, X: Rows, y: AnyArray, w: Array, slopes: CappedSlopes, noise: NoiseSource) -> Array:
         """The direction of descent as it leaves the phase, per record."""
@@ -118,16 +115,19 @@ class CappedDescent(Phase):
         noise = 2.0 * slopes.cap * noise_to_signal(self.noise.noise_multiplier, self.total_steps, n, d)
         return descent_time(noise, self.stretch) / self.total_steps
 
-    def _spread(self, slopes: CappedSlopes, n: int, d: int) -> float:
-        """An estimate of the sd of each averaged coordinate; the curvature in it is a guess, the rest is known."""
-        length = self.step_length(slopes, n, d)
-        per_step = length * 2.0 * slopes.cap / n * self.noise.rms(1)
-        ratio = max(0.0, 1.0 - length * _CURVATURE / (d + 1))
-        # How much of a step's noise the average has: all later iterates, each with what is left of it there.
-        skipped, step = self.total_steps // 2, np.arange(self.total_steps)
-        first = np.maximum(step, skipped)
-        shares = ratio ** (first - step) * geometric_sum(ratio, self.total_steps - first)
-        return _MARGIN * per_step * float(np.linalg.norm(shares)) / (self.total_steps - skipped)
+    def _step_length(self, slopes: CappedSlopes, n: int, problem: Problem) -> float:
+        length = self.step_length(slopes, n, problem.n_features)
+        # A longer step would overshoot the ridge's own minimum and blow the noise up.
+        return min(length, 1.0 / problem.ridge) if problem.ridge > 0.0 else length
+
+    def _noise_per_step(self, slopes: CappedSlopes, n: int, length: float) -> float:
+        return length * 2.0 * slopes.cap / n * self.noise.rms(1)
+
+    def _spread(self, later: LaterPath, slopes: CappedSlopes, n: int, length: float, ridge: float) -> Array:
+        """An estimate of the sd that the noise gives each averaged coordinate; it reads released numbers only."""
+        per_step = self._noise_per_step(slopes, n, length)
+        most = without_curvature(per_step, self.total_steps, 1.0 - length * ridge)
+        return MARGIN * most / _NORM * later.kept(per_step, self.total_steps)
 
 
 def noise_to_signal(multiplier: float, steps: int, n: int, d: int) -> float:

@@ -9,6 +9,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from entrenous.arrays import AnyArray, Array
+from entrenous.engine.phases.probability_link import LogOddsMap
+from entrenous.engine.phases.scale_noise import ScaleNoise
 from entrenous.engine.progress import Progress
 from entrenous.engine.rows.rows import Rows
 from entrenous.engine.streams.fold import Fold
@@ -32,14 +34,21 @@ class Released(NamedTuple):
     """The domain that later phases clip rows into, if this phase looked for one."""
     event_share: float | None = None
     """Share of events among the records, if this phase looked for it."""
+    log_odds_map: LogOddsMap | None = None
+    """What corrects the probabilities, if this phase looked for it."""
+    scale_noise: ScaleNoise | None = None
+    """What noise in the scales of `features` does to coefficients, if this phase released scales."""
 
     def followed_by(self, later: Released) -> Released:
         """Both results as one, after a later phase: its parameter, and of the rest whichever released it last."""
         return later._replace(
             intercept=self.intercept if later.intercept is None else later.intercept,
             steps=self.steps + later.steps,
+            noise=self.noise if later.noise is None else later.noise,
+            scale_noise=self.scale_noise if later.scale_noise is None else later.scale_noise,
             features=self.features if later.features is None else later.features,
             event_share=self.event_share if later.event_share is None else later.event_share,
+            log_odds_map=self.log_odds_map if later.log_odds_map is None else later.log_odds_map,
         )
 
 

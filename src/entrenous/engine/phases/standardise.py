@@ -10,6 +10,7 @@ import numpy as np
 
 from entrenous.arrays import AnyArray, Array
 from entrenous.engine.phases.phase import Released, StatisticPhase
+from entrenous.engine.phases.scale_noise import ScaleNoise
 from entrenous.engine.phases.shrinkage import pulled, spread_by_peers, spread_by_prior
 from entrenous.engine.progress import Progress
 from entrenous.engine.rows.rows import Rows
@@ -107,7 +108,8 @@ class Standardise(StatisticPhase):
         domain = so_far.features
         assert domain is not None
         self.check(domain)
-        return Released(so_far.w, features=self.standardised(domain, *self.release(X, noise)))
+        found, scale_noise = self.standardised(domain, *self.release(X, noise))
+        return Released(so_far.w, features=found, scale_noise=scale_noise)
 
     def check(self, domain: FeatureDomain) -> None:
         """The domain is public or released, so that an error tells nothing about a row."""
@@ -127,19 +129,21 @@ class Standardise(StatisticPhase):
         """Means and weighted mean squares before noise."""
         return np.concatenate([X.mean(), self.weight * X.mean_squares()])
 
-    def standardised(self, domain: FeatureDomain, means: Array, squares: Array) -> CutBox:
-        """The domain of rows in standard deviations, from what was released."""
+    def standardised(self, domain: FeatureDomain, means: Array, squares: Array) -> tuple[CutBox, ScaleNoise]:
+        """The domain of rows in standard deviations, and what noise does to its scales, from what was released."""
         varies = domain.unit > 0.0
         sd, h = self.noise.rms(1), self.half_width
         # In half-widths: the guesses about typical columns are in these units.
         shrink = spread_by_peers if self.by_peers else spread_by_prior
-        mean, spread = shrink(means[varies] / h, sd / h, squares[varies] / h**2, sd / self.weight / h**2)
+        found = shrink(means[varies] / h, sd / h, squares[varies] / h**2, sd / self.weight / h**2)
         center, axes = domain.origin.copy(), np.zeros(varies.size)
         half = domain.unit[varies] * h
-        center[varies] += half * mean
-        axes[varies] = half * spread * self.radius * math.sqrt(np.count_nonzero(varies))
+        center[varies] += half * found.mean
+        axes[varies] = half * found.sd * self.radius * math.sqrt(np.count_nonzero(varies))
         low, high = (np.broadcast_to(side, varies.size) for side in domain.ends())
-        return _cut_box(domain, low, high, center, axes)
+        rise, fall = np.zeros(varies.size), np.zeros(varies.size)
+        rise[varies], fall[varies] = found.sd / found.shorter - 1.0, 1.0 - found.sd / found.longer
+        return _cut_box(domain, low, high, center, axes), ScaleNoise(rise, fall)
 
 
 def _cut_box(domain: FeatureDomain, low: Array, high: Array, center: Array, axes: Array) -> CutBox:

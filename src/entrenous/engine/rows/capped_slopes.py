@@ -6,7 +6,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import expit, log_expit
 
 from entrenous.arrays import AnyArray, Array
 
@@ -33,6 +33,22 @@ class CappedSlopes(NamedTuple):
         probability: Array = other / (event + other)
         return probability
 
+    def log_odds(self, scores: Array) -> Array:
+        """The logit of `probability`, which stays finite; it rises by 1/2 to 1 per unit of the score."""
+        cap = math.log(self.cap)
+        event = np.minimum(math.log(self.event) + log_expit(-scores), cap)
+        log_odds: Array = np.minimum(math.log(self.other) + log_expit(scores), cap) - event
+        return log_odds
+
+    def score_at(self, log_odds: float) -> float:
+        """The score that has these log-odds: the inverse of `log_odds`."""
+        uncapped = log_odds + self.even_score
+        if self.event * expit(-uncapped) > self.cap:
+            return _logit_of_exp(math.log(self.cap / self.other) + log_odds)
+        if self.other * expit(uncapped) > self.cap:
+            return -_logit_of_exp(math.log(self.cap / self.event) - log_odds)
+        return uncapped
+
     def at(self, scores: Array, y: AnyArray) -> Array:
         """The slopes with the sign of their record, so that they are what the scores should move by."""
         is_event = np.asarray(y) == 1
@@ -40,3 +56,8 @@ class CappedSlopes(NamedTuple):
         slopes = np.minimum(np.where(is_event, self.event, self.other) * expit(-sign * scores), self.cap)
         signed: Array = sign * slopes
         return signed
+
+
+def _logit_of_exp(log_share: float) -> float:
+    """``log(p/(1 - p))`` for ``p = exp(log_share)``, which is at most about 1/2 here."""
+    return log_share - math.log1p(-math.exp(log_share))
