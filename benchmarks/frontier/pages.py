@@ -9,7 +9,7 @@ import matplotlib
 from matplotlib.figure import Figure as Plot
 
 from . import ours
-from .cells import ADD, EPSILONS, REPLACE, Cell, Key, Results, committed
+from .cells import ADD, EPSILONS, REPLACE, Cell, Key, Results, committed, committed_keys, grid_keys
 from .peers import PEERS
 from .sets import CHECKED, DESIGN, NAMES
 
@@ -18,7 +18,6 @@ PAGE, README, PLOTS = ROOT / "docs" / "frontier.md", ROOT / "README.md", ROOT / 
 JUDGED = tuple(epsilon for epsilon in EPSILONS if epsilon >= 0.25)
 """The epsilons that a mean is taken over."""
 SHOWN = (0.25, 0.5, 1.0, 4.0)
-LINEAR = tuple(method for method, peer in PEERS.items() if peer.linear)
 COLOURS = {"auto": "tab:blue", "moments": "tab:cyan", "noisy-gd": "tab:purple", "opacus": "tab:orange"}
 COLOURS |= {"diffprivlib": "tab:green", "dp-ebm": "tab:red", "noisy-descent": "tab:brown"}
 
@@ -30,6 +29,14 @@ class Figures:
         self.cells, self.facts = results.cells, results.sets
         self.settings = {method: committed(self.cells, method) for method in PEERS}
         self.sets = [name for name in NAMES if name in self.facts]
+        self.peers = [method for method in PEERS if self._is_complete(method)]
+        self.linear = [method for method in self.peers if PEERS[method].linear]
+
+    def _is_complete(self, method: str) -> bool:
+        """Whether a peer has all its cells; one that has not is left out of every comparison."""
+        setting = self.settings[method]
+        keys = [key for name in self.sets for key in (*grid_keys(name, method), *committed_keys(name, method, setting))]
+        return all(key in self.cells for key in keys)
 
     def cell(self, name: str, method: str, epsilon: float | None, adjacency: str = REPLACE) -> Cell:
         """One of ours, or a peer at its committed setting."""
@@ -80,14 +87,14 @@ def headline(figures: Figures) -> str:
     """The default and the best peer at the same adjacency, one line for each set."""
     rows = []
     for name in figures.sets:
-        fact, best = figures.facts[name], figures.best(name, PEERS)
+        fact, best = figures.facts[name], figures.best(name, figures.peers)
         pairs = [
             f"**{figures.cell(name, 'auto', epsilon).mean:.3f}**, {figures.cell(name, best, epsilon).mean:.3f}"
             for epsilon in SHOWN
         ]
         free = figures.cell(name, ours.NON_PRIVATE, None).mean
         size = f"{fact['rows']:,} x {fact['columns']}"
-        rows.append([name, size, *pairs, f"{free:.3f}", best, f"{figures.lead(name, PEERS):+.3f}"])
+        rows.append([name, size, *pairs, f"{free:.3f}", best, f"{figures.lead(name, figures.peers):+.3f}"])
     heading = ["set", "rows x columns", *(f"eps {epsilon:g}" for epsilon in SHOWN)]
     return table([*heading, "no privacy", "best peer", "mean lead"], rows)
 
@@ -95,7 +102,8 @@ def headline(figures: Figures) -> str:
 def summary(figures: Figures) -> str:
     """How often the default leads, and where it is short."""
     lines = []
-    for title, methods in (("of the linear peers", LINEAR), ("of all peers", tuple(PEERS))):
+    groups = {"linear peer": figures.linear} | ({"peer": figures.peers} if figures.peers != figures.linear else {})
+    for title, methods in groups.items():
         leads = {name: figures.lead(name, methods) for name in figures.sets}
         ahead = sum(lead > 0.0 for lead in leads.values())
         worst = min(leads, key=lambda name: leads[name])
@@ -103,7 +111,8 @@ def summary(figures: Figures) -> str:
             f"- Against the best {title}, as a mean over epsilon from 0.25 on: ahead on {ahead} of {len(leads)} sets; "
             f"the least lead is {leads[worst]:+.4f} ({worst}, {figures.best(worst, methods)}).\n"
         )
-    return "".join(lines)
+    missing = [PEERS[method].title for method in PEERS if method not in figures.peers]
+    return "".join(lines) + "".join(f"- Not measured on all sets yet, so not compared: {title}.\n" for title in missing)
 
 
 def all_methods(figures: Figures) -> str:
@@ -119,7 +128,8 @@ def _of_set(figures: Figures, name: str) -> str:
         [method, REPLACE, *(_cell(figures.cell(name, method, epsilon)) for epsilon in EPSILONS), "-"]
         for method in ours.MAIN
     ]
-    for method, peer in PEERS.items():
+    for method in figures.peers:
+        peer = PEERS[method]
         for adjacency in (REPLACE, ADD) if peer.adjacency == ADD else (REPLACE,):
             oracle = f"{figures.oracle(name, method):.3f}" if adjacency == REPLACE else "-"
             cells = [_cell(figures.cell(name, method, epsilon, adjacency)) for epsilon in EPSILONS]
@@ -178,7 +188,7 @@ def draw(figures: Figures, name: str, path: Path) -> None:
     with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "entrenous", "font.size": 9}):
         plot = Plot(figsize=(7, 4), layout="constrained")
         axes = plot.subplots()
-        for method in (*ours.MAIN, *PEERS):
+        for method in (*ours.MAIN, *figures.peers):
             cells = [figures.cell(name, method, epsilon) for epsilon in EPSILONS]
             title = PEERS[method].title if method in PEERS else f"entrenous, {method}"
             axes.errorbar(
