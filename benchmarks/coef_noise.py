@@ -5,8 +5,9 @@
 200 fits of the same rows with fresh noise, for each set and epsilon (delta = 1/n^2, all rows, public ranges). The ratio
 of a coefficient is the median of its `coef_noise_` over the standard deviation of the coefficient, both over the fits
 and in the user's units: 1 is exact, above is cautious. Beside it the ratio as a single fit would show it, 5 % and 95 %
-over fits and coefficients. Constants were chosen on diabetes, debrecen, usps, ijcnn1 and a9a; german and letter are a
-check. Writes ``benchmarks/results/coef_noise.json``. Needs the data folder (ENTRENOUS_DATA). Five minutes on one core.
+over fits and coefficients. Constants were chosen on diabetes, debrecen, usps, ijcnn1 and a9a; german and letter decided
+none, but were looked at while the form of the rule was sought. Writes ``benchmarks/results/coef_noise.json``. Needs the
+data folder (ENTRENOUS_DATA). Five minutes on one core.
 """
 
 from __future__ import annotations
