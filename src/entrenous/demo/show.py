@@ -55,7 +55,8 @@ def results_table(result: DemoResult) -> Table:
     """The figures of every level of privacy, for the terminal."""
     table = Table(
         title=f"Breast cancer, {result.train_rows} training rows, {result.splits} splits",
-        caption="AUC on held-out rows: mean ± sd over splits. Noise: an estimate of its size, rather too large than too small, over that of the coefficients.",
+        caption="AUC on held-out rows: mean ± sd over splits. "
+        "Noise: an estimate of its size, rather too large than too small, over that of the coefficients.",
     )
     table.add_column("epsilon", justify="right")
     table.add_column("AUC", justify="right")
