@@ -20,6 +20,7 @@ import numpy as np
 from all_pairs_speed import metric_pairs, sorted_pairs, summed_pairs
 from default_speed import default_fit
 from figures import FEATURES, Figure, best_times, draw, matrix_product
+from marked_blocks import fill
 from rich.console import Console
 from rich.table import Table
 from start_up_speed import start_up
@@ -62,10 +63,7 @@ def write_page(figures: list[Figure]) -> None:
     """Puts the table into the page."""
     lines = ["| case | ratio | of | goal |", "|---|---|---|---|"]
     lines += [f"| {f.case} | {f.ratio:.2f} | {f.meaning} | {goal_of(f)} |" for f in figures]
-    start, end = "<!-- table -->\n", "<!-- end of table -->"
-    before, rest = PAGE.read_text(encoding="utf-8").split(start)
-    after = rest.split(end)[1]
-    PAGE.write_text(before + start + "\n".join(lines) + "\n" + end + after, encoding="utf-8")
+    fill(PAGE, {"table": "\n".join(lines) + "\n"})
 
 
 def main() -> None:

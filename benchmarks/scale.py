@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from marked_blocks import fill
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
@@ -220,11 +221,7 @@ def write_page(results: dict[str, Any]) -> None:
         whole.append(f"| {title} | {size} | {row['peak_over_input']:.2f} | {row['test_auc']:.3f} |")
     parts = ["| sgd-previous, chunks of 100,000 flights | seconds | peak, MB |", "|---" * 3 + "|"]
     parts += [f"| {title} | {row['seconds']:.1f} | {row['peak_MB']:.1f} |" for title, row in results["chunked"].items()]
-    text = PAGE.read_text(encoding="utf-8")
-    for name, lines in (("whole", whole), ("chunked", parts)):
-        start, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
-        text = text.split(start)[0] + start + "\n".join(lines) + "\n" + end + text.split(end)[1]
-    PAGE.write_text(text, encoding="utf-8")
+    fill(PAGE, {"whole": "\n".join(whole) + "\n", "chunked": "\n".join(parts) + "\n"})
 
 
 def main() -> None:

@@ -26,6 +26,7 @@ from typing import Any
 
 import matplotlib
 import numpy as np
+from marked_blocks import fill
 from matplotlib.figure import Figure as Plot
 from rich.console import Console
 from side_by_side_methods import METHODS, REPEATS, SEED
@@ -189,12 +190,7 @@ BLOCKS = {"table": table, "shortfalls": shortfalls, "circumstances": circumstanc
 def write_pages(content: dict[str, Any]) -> None:
     """Put what is measured between its marks in the page, and the table into the README too."""
     for path in (PAGE, README):
-        text = path.read_text(encoding="utf-8")
-        for name, block in BLOCKS.items():
-            start, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
-            if start in text:
-                text = text.split(start)[0] + start + block(content) + end + text.split(end)[1]
-        path.write_text(text, encoding="utf-8")
+        fill(path, {name: block(content) for name, block in BLOCKS.items()})
 
 
 COLOURS = {

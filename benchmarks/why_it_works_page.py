@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from marked_blocks import fill
 from why_it_works_measures import PARTS, STEPS, UNITS, WITHOUT_PRIVACY
 
 ROOT = Path(__file__).parents[1]
@@ -204,8 +205,4 @@ BLOCKS: dict[str, Callable[[Content], str]] = {
 
 def write_page(content: Content) -> None:
     """Put what is measured between its marks."""
-    text = PAGE.read_text(encoding="utf-8")
-    for name, block in BLOCKS.items():
-        start, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
-        text = text.split(start)[0] + start + block(content) + end + text.split(end)[1]
-    PAGE.write_text(text, encoding="utf-8")
+    fill(PAGE, {name: block(content) for name, block in BLOCKS.items()})

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import matplotlib
+from marked_blocks import fill
 from matplotlib.figure import Figure as Plot
 
 from . import ours
@@ -64,12 +65,7 @@ def write(results: Results) -> str:
     """Put the tables between their marks and draw the plots; the table of leads, to be printed."""
     figures = Figures(results)
     for path in (PAGE, README):
-        text = path.read_text(encoding="utf-8")
-        for name, block in BLOCKS.items():
-            start, end = f"<!-- {name} -->\n", f"<!-- end of {name} -->"
-            if start in text:
-                text = text.split(start)[0] + start + block(figures) + end + text.split(end)[1]
-        path.write_text(text, encoding="utf-8")
+        fill(path, {name: block(figures) for name, block in BLOCKS.items()})
     PLOTS.mkdir(exist_ok=True)
     for name in figures.sets:
         draw(figures, name, PLOTS / f"{name}.svg")

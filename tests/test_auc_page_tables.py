@@ -1,9 +1,10 @@
-"""The tables of measured probabilities and noise in the docs are those of the result files."""
+"""The tables of the page on AUC are those of the result files."""
 
 import json
 from pathlib import Path
 
 import pytest
+import whitening
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "estimators" / "auc.md").read_text(encoding="utf-8")
@@ -40,3 +41,14 @@ def test_what_the_page_says_of_them():
     noise = [cell for found in results("coef_noise").values() for cell in found.values()]
     assert min(cell["min"] for cell in noise) >= 1.0
     assert all(1.0 <= cell["median"] <= 5.0 for cell in noise)
+
+
+def test_the_table_of_whitening():
+    stored = json.loads((ROOT / "benchmarks" / "results" / "whitening.json").read_text(encoding="utf-8"))["sets"]
+    assert f"<!-- whitening -->\n{whitening.table(stored)}<!-- end of whitening -->" in PAGE
+    gains = {
+        name: [cell["whiten=0.1"] - cell["whiten=0"] for cell in found["auc"].values()]
+        for name, found in stored.items()
+    }
+    assert min(gains["debrecen"][1:]) > 0.03  # what it is for, at epsilon 1 and 4
+    assert min(min(found) for found in gains.values()) > -0.0165  # what the page says that it costs
