@@ -15,6 +15,7 @@ from entrenous.engine.phases.standardise import FindCentre, Standardise
 from entrenous.engine.phases.whiten import Whiten
 from entrenous.engine.phases.zoom import Zoom
 from entrenous.engine.rows.registry import rows_of
+from entrenous.errors import InputError
 from entrenous.privacy.gaussian_dp import mu_for
 from entrenous.privacy.noise import SeededNoise
 
@@ -265,3 +266,34 @@ def test_any_domain_gives_a_finite_model_that_verifies(bounds, n, whiten):
     assert np.isfinite(fitted.coef).all()
     assert np.isfinite(fitted.intercept)
     fitted.certificate.verify()
+
+
+def test_wide_tables_of_numbers_get_a_longer_descent():
+    def stretch(d, binary=()):
+        bounds = en.FeatureBounds((0.0,) * d, (1.0,) * d, binary=binary)
+        return en.plan("logistic-gd", n=5000, n_features=d, epsilon=1.0, bounds=bounds).phases[-1].stretch
+
+    assert stretch(16) == 1.0
+    assert stretch(256) == pytest.approx(4.0)
+    assert stretch(256, tuple(range(256))) == 1.0
+    assert stretch(256, tuple(range(128))) == pytest.approx(2.0)
+
+
+def test_several_classes_descend_as_far_as_one():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(900, 40))
+    X[:, 20:] = X[:, 20:] > 0.5
+    bounds = en.FeatureBounds((0.0,) * 40, (1.0,) * 40, binary=tuple(range(20, 40)))
+    for options in ({}, {"whiten": 0.1}):
+        clf = en.AUCClassifier(epsilon=4.0, bounds=bounds, classes=(0, 1, 2), options=options)
+        clf.fit(X, rng.integers(0, 3, 900))
+        # Found domains keep which columns are 0/1.
+        assert len({made.phases[-1].stretch for made in clf.plans_}) == 1
+        assert clf.plans_[0].phases[-1].stretch == pytest.approx((40 / 16) ** 0.25)
+
+
+@pytest.mark.parametrize("stretch", [0.0, -1.0, float("nan"), float("inf")])
+def test_a_descent_without_a_length_is_refused(stretch):
+    made = en.plan("logistic-gd", n=500, n_features=3, epsilon=1.0, bounds=(0, 1)).phases[-1]
+    with pytest.raises(InputError, match="stretch"):
+        replace(made, stretch=stretch)

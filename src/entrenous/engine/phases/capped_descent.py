@@ -15,6 +15,7 @@ from entrenous.engine.phases.scale_noise import MARGIN
 from entrenous.engine.progress import Progress
 from entrenous.engine.rows.capped_slopes import CappedSlopes
 from entrenous.engine.rows.rows import Rows
+from entrenous.errors import InputError
 from entrenous.privacy.lemmas.pointwise import LEMMA_17
 from entrenous.privacy.mechanisms.mechanism import Mechanism
 from entrenous.privacy.noise import NoiseSource
@@ -45,6 +46,10 @@ class CappedDescent(Phase):
     noise: Mechanism
     stretch: float = 1.0
     """Length of the descent, beside the usual one."""
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.stretch < math.inf:
+            raise InputError("stretch must be a positive number", repr(self.stretch), "1 is the usual length.")
 
     @property
     def mechanism(self) -> Mechanism:
