@@ -3,7 +3,8 @@
     python benchmarks/wide_tables.py
 
 Digits 0 to 4 against 5 to 9, 784 pixels from 0 to 255. The rule (`entrenous.planners.logistic_gd`) was chosen on other
-sets; this one decided nothing. Writes ``benchmarks/results/wide_tables.json``. Needs the data folder (ENTRENOUS_DATA).
+sets, and kept because it held on this one. Writes ``benchmarks/results/wide_tables.json``. Needs the data folder
+(ENTRENOUS_DATA).
 """
 
 from __future__ import annotations

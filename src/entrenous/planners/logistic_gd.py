@@ -198,8 +198,8 @@ def _stretch(domain: FeatureDomain) -> float:
 
     A row has norm 1, so each of d columns has about ``1/sqrt(d)`` of it, and a score needs coefficients that grow with
     ``sqrt(d)``: the usual length, which shrinks with ``sqrt(d)`` as the noise grows, stops too early. In columns
-    declared 0/1 most rows say little, and it does not. Chosen on the design sets, of which usps is wide; mnist, which
-    decided nothing, gains as much.
+    declared 0/1 most rows say little, and it does not. Chosen on the design sets, of which usps is wide, and kept after
+    a look at mnist (`benchmarks/wide_tables.py`).
     """
     varies = domain.unit > 0.0
     numeric = np.count_nonzero(varies & ~domain.is_binary)
