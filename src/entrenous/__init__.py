@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from entrenous.problem.features.private_bounds import PrivateBounds
     from entrenous.problem.surrogates.own import own_surrogate
     from entrenous.report.plots import plot_coefficients, plot_metric, plot_privacy_curve
+    from entrenous.report.shape_plots import plot_shapes
 
 _HOMES = {
     "AUCClassifier": "entrenous.estimators.auc",
@@ -63,6 +64,7 @@ _HOMES = {
     "plot_coefficients": "entrenous.report.plots",
     "plot_metric": "entrenous.report.plots",
     "plot_privacy_curve": "entrenous.report.plots",
+    "plot_shapes": "entrenous.report.shape_plots",
     "progress_bar": "entrenous.engine.progress",
     "read_chunks": "entrenous.files.tables",
     "save": "entrenous.files.model_files",
@@ -99,6 +101,7 @@ __all__ = [
     "plot_coefficients",
     "plot_metric",
     "plot_privacy_curve",
+    "plot_shapes",
     "progress_bar",
     "read_chunks",
     "save",

@@ -40,6 +40,13 @@ Bounds = Annotated[
 Clip = Annotated[float | None, typer.Option(help="Clipping radius in half-widths; smaller means less noise.")]
 Algorithm = Annotated[str, typer.Option(help="A name from 'entrenous algorithms', or 'auto'.")]
 Surrogate = Annotated[str | None, typer.Option(help="Loss of a pair, such as logistic or hinge.")]
+Shape = Annotated[
+    str,
+    typer.Option(
+        help="'linear', 'additive' for scores that bend in every numeric column, or 'auto': additive where public "
+        "numbers say that it pays."
+    ),
+]
 Radius = Annotated[float | None, typer.Option(help="Radius of the parameter ball (rows have norm at most 1).")]
 Ridge = Annotated[float, typer.Option(help="Strength of the l2 penalty (rows have norm at most 1).")]
 MaxIter = Annotated[int | None, typer.Option(help="Steps of an iterative algorithm.")]
@@ -77,6 +84,7 @@ def fit(
     delta: Delta = None,
     algorithm: Algorithm = "auto",
     surrogate: Surrogate = None,
+    shape: Shape = "auto",
     radius: Radius = None,
     ridge: Ridge = 0.0,
     max_iter: MaxIter = None,
@@ -109,6 +117,7 @@ def fit(
             delta,
             algorithm=algorithm,
             surrogate=surrogate,
+            shape=shape,
             bounds=loosely(ranges, loose),
             radius=radius,
             ridge=ridge,
@@ -180,6 +189,7 @@ def plan(
     delta: Delta = None,
     algorithm: Algorithm = "auto",
     surrogate: Surrogate = None,
+    shape: Shape = "auto",
     radius: Radius = None,
     ridge: Ridge = 0.0,
     max_iter: MaxIter = None,
@@ -204,6 +214,7 @@ def plan(
             epsilon=epsilon_from(epsilon),
             delta=delta,
             surrogate=surrogate,
+            shape=shape,
             radius=radius,
             ridge=ridge,
             max_iter=max_iter,

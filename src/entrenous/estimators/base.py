@@ -36,8 +36,6 @@ class PairwiseEstimator(ShowsPrivacy):
     """Parameters that every estimator has, and the two ways of fitting: all rows at once, or as they come."""
 
     _task: ClassVar[str]
-    _released: ClassVar[tuple[str, ...]]
-    """Fitted arrays of floats, which together with the plan are the model: what `entrenous.save` writes."""
     has_plan_per_class: ClassVar[bool] = False
     """Whether `plans_` holds a plan for each of several classes."""
     _takes_sparse: ClassVar[bool] = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn import get_config
@@ -21,6 +21,12 @@ class ShowsPrivacy(BaseEstimator):
 
     epsilon: float | None
     n_features_in_: int
+    _released: ClassVar[tuple[str, ...]]
+    """Fitted arrays of floats, which together with the plan are the model."""
+
+    def released_arrays(self) -> tuple[str, ...]:
+        """Names of the arrays that `entrenous.save` writes."""
+        return self._released
 
     @property
     def _is_private(self) -> bool:

@@ -55,7 +55,7 @@ def save(estimator: Any, path: str | Path) -> Path:
     parameters["random_state"] = None
     if callable(parameters.get("algorithm")):
         parameters["algorithm"] = plans[0].algorithm
-    arrays = {key: np.asarray(getattr(estimator, key), dtype="<f8", order="C") for key in estimator._released}
+    arrays = {key: np.asarray(getattr(estimator, key), dtype="<f8", order="C") for key in estimator.released_arrays()}
     if not all(np.isfinite(value).all() for value in arrays.values()):
         raise _not_of_one_fit("arrays of finite numbers", "NaN or infinity")
     certificate = estimator.certificate_
@@ -107,7 +107,7 @@ def load(path: str | Path) -> Any:
             if not all(isinstance(name, str) for name in names):
                 raise _refused("feature names that are text", "others")
             estimator.feature_names_in_ = np.asarray(names, dtype=object)
-        for key, value in _arrays(header["arrays"], blob, estimator._released).items():
+        for key, value in _arrays(header["arrays"], blob, estimator.released_arrays()).items():
             setattr(estimator, key, value)
         stated = header["certificate"]
         estimator.certificate_ = None if stated is None else PrivacyCertificate.from_dict(stated)

@@ -10,6 +10,7 @@ import numpy as np
 
 from entrenous.errors import InputError
 from entrenous.problem.features.domain import FeatureDomain
+from entrenous.problem.features.shaped_box import ShapedBox
 from entrenous.version import __version__
 
 OPSET = 18
@@ -92,7 +93,7 @@ def _linear(estimator: Any, constants: dict[str, Any], helper: Any) -> tuple[lis
     """Scores and labels: the sign of one score, or the largest of several; and the shape of the scores."""
     several = len(estimator.coef_) > 1
     score_name = "score" if several else "column"
-    coefs, levels, domains = estimator.coef_, estimator.intercept_, estimator.all_bounds_
+    coefs, levels, domains = estimator.all_coefs(), estimator.intercept_, estimator.all_bounds_
     if len(set(domains)) == 1:
         nodes = _scored(coefs, levels, domains[0], "", score_name, constants, helper)
     else:
@@ -197,17 +198,18 @@ def _drawn(what: str, domain: FeatureDomain, tail: str, constants: dict[str, Any
     numbers = {"low": low, "high": high, "origin": domain.origin, "scale": domain.scale, "one": np.ones(1)}
     constants.update({name + tail: np.array(value) for name, value in numbers.items()})
     constants["columns" + tail] = np.array([1], dtype=np.int64)
+    mapped, bent = "internal", list[Any]()
     if domain.mixes_columns:
         constants["mixing" + tail] = domain.mixed(np.eye(domain.origin.size))
+        mapped, bent = "scaled", [("MatMul", ["scaled", "mixing"], "internal")]
+    elif isinstance(domain, ShapedBox):
+        mapped, bent = "straight", _bent(domain, tail, constants)
     steps = [
         ("Max", ["X", "low"], "raised"),
         ("Min", ["raised", "high"], "boxed"),
         ("Sub", ["boxed", "origin"], "centred"),
-        *(
-            [("Mul", ["centred", "scale"], "scaled"), ("MatMul", ["scaled", "mixing"], "internal")]
-            if domain.mixes_columns
-            else [("Mul", ["centred", "scale"], "internal")]
-        ),
+        ("Mul", ["centred", "scale"], mapped),
+        *bent,
         # Dividing by the largest entry first keeps the norm of enormous rows finite.
         ("Abs", ["internal"], "sizes"),
         ("ReduceMax", ["sizes", "columns"], "row_largest"),
@@ -219,7 +221,41 @@ def _drawn(what: str, domain: FeatureDomain, tail: str, constants: dict[str, Any
         ("Max", ["norm", "one"], "stretch"),
         ("Div", [what, "stretch"], "drawn"),
     ]
+    axes = {"Gather": 1, "Concat": 1}
     return [
-        helper.make_node(kind, [name if name == "X" else name + tail for name in inputs], [output + tail])
+        helper.make_node(
+            kind,
+            [name if name == "X" else name + tail for name in inputs],
+            [output + tail],
+            **({"axis": axes[kind]} if kind in axes else {}),
+        )
         for kind, inputs, output in steps
+    ]
+
+
+def _bent(domain: ShapedBox, tail: str, constants: dict[str, Any]) -> list[tuple[str, list[str], str]]:
+    """The steps that add the ramps of a `ShapedBox` to rows in units of their own columns."""
+    edges = np.array(domain.edges)
+    numbers = {
+        "bending": np.array(domain.shaped, dtype=np.int64),
+        "ramp_begins": edges[:-1],
+        "ramp_steepness": 1.0 / np.diff(edges),
+        "ramp_middles": np.array(domain.middles),
+        "ramp_heights": np.array(domain.heights),
+        "ramp_none": np.zeros(1),
+        "ramp_axis": np.array([2], dtype=np.int64),
+        "ramp_shape": np.array([-1, domain.added_entries], dtype=np.int64),
+    }
+    constants.update({name + tail: value for name, value in numbers.items()})
+    return [
+        ("Gather", ["straight", "bending"], "bent_columns"),
+        ("Unsqueeze", ["bent_columns", "ramp_axis"], "bent_entries"),
+        ("Sub", ["bent_entries", "ramp_begins"], "past_begin"),
+        ("Mul", ["past_begin", "ramp_steepness"], "risen"),
+        ("Max", ["risen", "ramp_none"], "risen_above"),
+        ("Min", ["risen_above", "one"], "ramps"),
+        ("Sub", ["ramps", "ramp_middles"], "centred_ramps"),
+        ("Mul", ["centred_ramps", "ramp_heights"], "scaled_ramps"),
+        ("Reshape", ["scaled_ramps", "ramp_shape"], "flat_ramps"),
+        ("Concat", ["straight", "flat_ramps"], "internal"),
     ]

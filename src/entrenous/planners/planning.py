@@ -35,6 +35,7 @@ def plan(
     epsilon: float | None,
     delta: float | None = None,
     surrogate: str | Surrogate | None = None,
+    shape: str = "linear",
     bounds: Any = None,
     feature_names: Sequence[str] | None = None,
     classes: Sequence[Any] | None = None,
@@ -55,8 +56,9 @@ def plan(
     algorithm covers, ``"auc"`` for ``"auto"``. `target_bounds` is the public range of a regression's targets. The
     linear tasks take `domain` ``"l2-ball"`` or ``"whole-space"``; `radius` is the domain's, in internal units.
     `intercept_share` is the share of the budget that releases the intercept of an error-entropy regression, which pairs
-    cannot see. With ``bounds=PrivateBounds(...)`` a first release finds the bounds, and the algorithm has the rest of
-    the budget.
+    cannot see. `shape` ``"additive"`` lets a ranking bend in every numeric feature, ``"auto"`` where that pays
+    (``logistic-gd``). With ``bounds=PrivateBounds(...)`` a first release finds the bounds, and the algorithm has the
+    rest of the budget.
 
     >>> print(plan("moments", n=1000, n_features=3, epsilon=1.0, bounds=(0, 1)).mechanisms[0].kind)
     gaussian
@@ -102,6 +104,10 @@ def plan(
             # It plans the search itself.
             arguments.setdefault("zoom", share)
             share = 0.0
+    if "shape" in known:
+        arguments["shape"] = shape
+    else:
+        _need_straight(shape, features, algorithm)
     if "index_seed" in known:
         # The user's own word in `options` goes before what an estimator passes.
         arguments["index_seed"] = _index_seed(arguments.get("index_seed", index_seed))
@@ -200,17 +206,33 @@ def _check_fit(record: Algorithm, task: Task, surrogate: Surrogate | None, calib
         )
 
 
+def _need_straight(shape: str, features: FeatureDomain | None, algorithm: str | Callable[..., Plan]) -> None:
+    """Errors where scores would bend with an algorithm that knows no shapes."""
+    bending = ", ".join(a.name for a in algorithms() if "shape" in a.options)
+    named = algorithm if isinstance(algorithm, str) else "this planner"
+    if shape not in ("linear", "auto"):
+        raise AssumptionError(
+            f"{named} learns linear scores", f"shape={shape!r}", f'Use shape="linear", or algorithm="{bending}".'
+        )
+    if features is not None and features.added_entries:
+        raise AssumptionError(
+            f"{named} takes bounds without shapes",
+            "those of a fit with shapes",
+            f'Declare ranges, or use algorithm="{bending}".',
+        )
+
+
 def _planner_arguments(
     known: Sequence[str], max_iter: int | None, calibration: str, options: Mapping[str, Any] | None
 ) -> dict[str, Any]:
-    reserved = ("max_iter", "calibration", "features")
+    reserved = ("max_iter", "calibration", "features", "shape")
     given = dict(options or {})
     unknown = [key for key in given if key not in known or key in reserved]
     if unknown:
         raise InputError(
             "options must be among " + (", ".join(k for k in known if k not in reserved) or "none at all"),
             ", ".join(map(repr, unknown)),
-            "max_iter and calibration are arguments of their own.",
+            "max_iter, calibration and shape are arguments of their own.",
         )
     if "max_iter" in known:
         given["max_iter"] = max_iter

@@ -19,7 +19,7 @@ from entrenous.privacy.certificate import PrivacyCertificate
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_INK, _ACCENT, _FAINT = "#1b2733", "#0b6b74", "#c9d3da"
+INK, ACCENT, FAINT = "#1b2733", "#0b6b74", "#c9d3da"
 
 
 def plot_coefficients(estimator: Any, *, most: int = 20, ax: Axes | None = None) -> Axes:
@@ -40,12 +40,12 @@ def plot_coefficients(estimator: Any, *, most: int = 20, ax: Axes | None = None)
     order = np.argsort(-np.abs(size))[:most][::-1]
     names = _names(estimator)
     ax = _axes(ax, (6.0, 0.6 + 0.28 * len(order)))
-    ax.barh(range(len(order)), size[order], xerr=spread[order], color=_ACCENT, ecolor=_INK, capsize=2, height=0.65)
+    ax.barh(range(len(order)), size[order], xerr=spread[order], color=ACCENT, ecolor=INK, capsize=2, height=0.65)
     ax.set_yticks(range(len(order)), [names[k] for k in order])
-    ax.axvline(0.0, color=_INK, linewidth=0.8)
+    ax.axvline(0.0, color=INK, linewidth=0.8)
     declared = estimator.plan_.features is not None
     ax.set_xlabel("coefficient, scaled to the feature's range" if declared else "coefficient")
-    ax.set_title(_title(estimator), loc="left", fontsize=10)
+    ax.set_title(title_of(estimator), loc="left", fontsize=10)
     return _clean(ax)
 
 
@@ -65,7 +65,7 @@ def plot_metric(learner: Any, *, ax: Axes | None = None) -> Axes:
     ax.set_xticks(range(len(names)), names, rotation=90)
     ax.set_yticks(range(len(names)), names)
     ax.figure.colorbar(image, ax=ax, shrink=0.8)
-    ax.set_title(_title(learner), loc="left", fontsize=10)
+    ax.set_title(title_of(learner), loc="left", fontsize=10)
     return ax
 
 
@@ -91,7 +91,7 @@ def plot_privacy_curve(
     ax.set_ylim(bottom=0.0)
     ax.set_xlabel("delta")
     ax.set_ylabel("epsilon")
-    ax.grid(color=_FAINT, linewidth=0.5)
+    ax.grid(color=FAINT, linewidth=0.5)
     ax.set_title("What the noise promises; the dot is what the certificate states", loc="left", fontsize=10)
     if len(several) > 1:
         ax.legend(frameon=False)
@@ -101,11 +101,16 @@ def plot_privacy_curve(
 def _axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
     if ax is not None:
         return ax
-    if find_spec("matplotlib") is None:
-        raise InputError("a plot needs matplotlib", "none installed", 'Run: pip install "entrenous[report]"')
+    need_matplotlib()
     from matplotlib import pyplot as plt
 
     return plt.subplots(figsize=size, layout="constrained")[1]
+
+
+def need_matplotlib() -> None:
+    """An error where there is no matplotlib."""
+    if find_spec("matplotlib") is None:
+        raise InputError("a plot needs matplotlib", "none installed", 'Run: pip install "entrenous[report]"')
 
 
 def _clean(ax: Axes) -> Axes:
@@ -126,7 +131,8 @@ def _names(estimator: Any) -> list[str]:
     return [f"x{k}" for k in range(estimator.n_features_in_)] if found is None else [str(name) for name in found]
 
 
-def _title(estimator: Any) -> str:
+def title_of(estimator: Any) -> str:
+    """Algorithm and what it spent."""
     certificate = estimator.certificate_
     if certificate is None:
         return f"{estimator.plan_.algorithm}, without privacy"

@@ -46,10 +46,20 @@ class CappedDescent(Phase):
     noise: Mechanism
     stretch: float = 1.0
     """Length of the descent, beside the usual one."""
+    added_entries: int = 0
+    """Entries of a row beside one per feature: with shapes."""
+    added_size: float = 0.0
+    """How many entries of usual size the added ones amount to: they are smaller, and so is what their noise does."""
 
     def __post_init__(self) -> None:
         if not 0.0 < self.stretch < math.inf:
             raise InputError("stretch must be a positive number", repr(self.stretch), "1 is the usual length.")
+        if self.added_entries < 0 or not 0.0 <= self.added_size < math.inf:
+            raise InputError(
+                "added entries need a number and a size >= 0",
+                f"{self.added_entries!r} and {self.added_size!r}",
+                "0 for rows without shapes.",
+            )
 
     @property
     def mechanism(self) -> Mechanism:
@@ -92,6 +102,12 @@ class CappedDescent(Phase):
         self, problem: Problem, X: Rows, y: AnyArray, so_far: Released, noise: NoiseSource, progress: Progress
     ) -> Released:
         n, d = X.shape
+        if d != problem.n_features + self.added_entries:  # public: it follows from the plan
+            raise InputError(
+                f"this descent is planned for rows of {problem.n_features + self.added_entries} entries",
+                f"{d}",
+                "Plan it for the domain that comes before it.",
+            )
         slopes = class_weights(so_far.event_share)
         length = self._step_length(slopes, n, problem)
         w, later = np.zeros(d + 1), LaterPath(d + 1)
@@ -115,13 +131,13 @@ class CappedDescent(Phase):
         total, level = X.capped_sum(w[:-1] / _NORM, CONSTANT * float(w[-1]) / _NORM, y, slopes)
         return np.append(total, CONSTANT * level) / (2.0 * slopes.cap * _NORM)
 
-    def step_length(self, slopes: CappedSlopes, n: int, d: int) -> float:
+    def step_length(self, slopes: CappedSlopes, n: int, d: float) -> float:
         """Long enough to get there in so many steps, short enough that noise does not carry the parameter away."""
         noise = 2.0 * slopes.cap * noise_to_signal(self.noise.noise_multiplier, self.total_steps, n, d)
         return descent_time(noise, self.stretch) / self.total_steps
 
     def _step_length(self, slopes: CappedSlopes, n: int, problem: Problem) -> float:
-        length = self.step_length(slopes, n, problem.n_features)
+        length = self.step_length(slopes, n, problem.n_features + self.added_size)
         # A longer step would overshoot the ridge's own minimum and blow the noise up.
         return min(length, 1.0 / problem.ridge) if problem.ridge > 0.0 else length
 
@@ -135,7 +151,7 @@ class CappedDescent(Phase):
         return MARGIN * most / _NORM * later.kept(per_step, self.total_steps)
 
 
-def noise_to_signal(multiplier: float, steps: int, n: int, d: int) -> float:
+def noise_to_signal(multiplier: float, steps: int, n: int, d: float) -> float:
     """Norm of the noise of one gradient at slope 1/2, were it the only release."""
     return math.sqrt(d + 1) * multiplier / math.sqrt(steps) / n
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,12 +14,14 @@ from entrenous.engine.phases.scale_noise import ScaleNoise
 from entrenous.engine.phases.shrinkage import pulled, spread_by_peers, spread_by_prior
 from entrenous.engine.progress import Progress
 from entrenous.engine.rows.rows import Rows
-from entrenous.errors import PrivacyError
+from entrenous.errors import InputError, PrivacyError
 from entrenous.privacy.lemmas.pointwise import LEMMA_14, LEMMA_15
 from entrenous.privacy.mechanisms.mechanism import Mechanism
 from entrenous.privacy.noise import NoiseSource
 from entrenous.problem.features.cut_box import CutBox
 from entrenous.problem.features.domain import FeatureDomain
+from entrenous.problem.features.ramps import normal_ramps
+from entrenous.problem.features.shaped_box import ShapedBox
 from entrenous.problem.problem import Problem
 from entrenous.registry import part
 
@@ -27,6 +29,7 @@ COLUMN_REACH, ROW_REACH = 0.75, 0.4
 """After a first round, entries farther than this from their mean, in half-widths, and rows longer than this times
 ``sqrt(d)`` are drawn in: real rows are far inside their box, so the second round has less to hide."""
 _ROUNDING = 1e-9
+MOST_RAMPS = 100
 
 
 @part
@@ -93,6 +96,12 @@ class Standardise(StatisticPhase):
     by_peers: bool
     """Whether noisy variances are drawn to the columns' mean variance rather than to a public guess."""
     noise: Mechanism
+    ramps: int = 0
+    """Ramps of each numeric column in the domain that is found, so that scores may bend; 0: they are linear."""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.ramps, bool) or not isinstance(self.ramps, int) or not 0 <= self.ramps <= MOST_RAMPS:
+            raise InputError(f"ramps must be an int from 0 to {MOST_RAMPS}", repr(self.ramps), "9 are plenty.")
 
     @property
     def mechanism(self) -> Mechanism:
@@ -101,6 +110,14 @@ class Standardise(StatisticPhase):
     @property
     def numbers(self) -> dict[str, Any]:
         return {"standardise": {"share": self.share, "reach": self.reach, "weight": self.weight}}
+
+    @property
+    def takes_sparse(self) -> bool:
+        return self.ramps == 0
+
+    @property
+    def needs_array_for(self) -> tuple[str, str] | None:  # type: ignore[override]
+        return ("shapes are learnt from dense rows", 'Use shape="linear"') if self.ramps else None
 
     def run(
         self, problem: Problem, X: Rows, y: AnyArray, so_far: Released, noise: NoiseSource, progress: Progress
@@ -139,11 +156,27 @@ class Standardise(StatisticPhase):
         center, axes = domain.origin.copy(), np.zeros(varies.size)
         half = domain.unit[varies] * h
         center[varies] += half * found.mean
-        axes[varies] = half * found.sd * self.radius * math.sqrt(np.count_nonzero(varies))
         low, high = (np.broadcast_to(side, varies.size) for side in domain.ends())
         rise, fall = np.zeros(varies.size), np.zeros(varies.size)
         rise[varies], fall[varies] = found.sd / found.shorter - 1.0, 1.0 - found.sd / found.longer
-        return _cut_box(domain, low, high, center, axes), ScaleNoise(rise, fall)
+        bends = varies & ~domain.is_binary
+        if self.ramps == 0 or not bends.any():
+            axes[varies] = half * found.sd * self.radius * math.sqrt(np.count_nonzero(varies))
+            return _cut_box(domain, low, high, center, axes), ScaleNoise(rise, fall)
+        ramps = normal_ramps(self.ramps)
+        length = self.radius * math.sqrt(np.count_nonzero(varies) + ramps.square * np.count_nonzero(bends))
+        axes[varies] = half * found.sd * length
+        cut = _cut_box(domain, low, high, center, axes)
+        shaped = ShapedBox(
+            **{field.name: getattr(cut, field.name) for field in fields(cut)},
+            shaped=tuple(np.flatnonzero(bends).tolist()),
+            edges=tuple((ramps.edges / length).tolist()),
+            middles=tuple(ramps.middles.tolist()),
+            heights=tuple((ramps.heights / length).tolist()),
+        )
+        # What a ramp adds to the score does not depend on its column's scale; only where it lies does.
+        none = np.zeros(shaped.added_entries)
+        return shaped, ScaleNoise(np.append(rise, none), np.append(fall, none))
 
 
 def _cut_box(domain: FeatureDomain, low: Array, high: Array, center: Array, axes: Array) -> CutBox:

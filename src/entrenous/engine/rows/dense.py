@@ -15,9 +15,11 @@ from entrenous.engine.rows.class_moments import ClassMoments
 from entrenous.engine.rows.histogram_kernel import add_counts
 from entrenous.engine.rows.registry import row_kind
 from entrenous.engine.rows.rows import Rows
+from entrenous.engine.rows.shaped import ShapedRows
 from entrenous.errors import InputError
 from entrenous.problem.features.box import FeatureBounds
 from entrenous.problem.features.domain import FeatureDomain
+from entrenous.problem.features.shaped_box import ShapedBox
 
 _FREE_ORDER = {"reassoc", "contract", "nsz"}
 """Sums of products may be reordered, so that they become vector instructions; NaN and infinity keep their meaning."""
@@ -57,7 +59,9 @@ class DenseRows(Rows):
     def inside(self, domain: FeatureDomain) -> DenseRows:
         return DenseRows(domain.to_internal(self.table))
 
-    def inside_single(self, domain: FeatureDomain) -> DenseRows:
+    def inside_single(self, domain: FeatureDomain) -> Rows:
+        if isinstance(domain, ShapedBox):
+            return ShapedRows.inside_box(domain, self.table)
         return DenseRows(domain.to_internal_single(self.table))
 
     def take(self, chosen: AnyArray | slice) -> DenseRows:

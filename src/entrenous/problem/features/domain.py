@@ -77,6 +77,11 @@ class FeatureDomain(ABC):
         return np.divide(1.0, unit, out=np.zeros_like(unit), where=unit > 0.0)
 
     @property
+    def added_entries(self) -> int:
+        """How many entries a row in internal units has beside one per feature."""
+        return 0
+
+    @property
     def is_binary(self) -> npt.NDArray[np.bool_]:
         """Which features are declared 0/1."""
         return np.zeros(self.unit.size, dtype=bool)
@@ -120,14 +125,18 @@ class FeatureDomain(ABC):
     def to_internal(self, X: AnyArray) -> Array:
         """Rows clipped into the domain, in internal units: every norm is at most 1."""
         low, high, origin, _, scale = self._map
-        rows = np.empty(X.shape)
+        d = X.shape[1]
+        rows = np.empty((len(X), d + self.added_entries))
         for block in row_blocks(rows):
             part = rows[block]
-            np.clip(X[block], low, high, out=part)
-            part -= origin
-            part *= scale
+            entries = part[:, :d]
+            np.clip(X[block], low, high, out=entries)
+            entries -= origin
+            entries *= scale
             if self.mixes_columns:
                 part[:] = self.mixed(part)
+            if self.added_entries:
+                part[:, d:] = self.added(entries)
             _draw_into_unit_ball(part)
         return rows
 
@@ -166,6 +175,10 @@ class FeatureDomain(ABC):
     def unmixed(self, rows: Array) -> Array:
         """The inverse of `mixed`."""
         return rows
+
+    def added(self, rows: Array) -> Array:
+        """The further entries of rows in units of their own columns, before they are drawn into the ball: none here."""
+        return np.empty((len(rows), 0))
 
     def to_user(self, w: Array, intercept: float) -> tuple[Array, float]:
         """Coefficients and intercept of the same linear score in the user's units."""
