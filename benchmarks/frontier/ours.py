@@ -10,8 +10,14 @@ from entrenous.arrays import AnyArray, Array
 
 from .sets import Table
 
-MAIN = {"auto": {}, "moments": {"algorithm": "moments"}, "noisy-gd": {"algorithm": "noisy-gd"}}
-"""Measured at every epsilon."""
+MAIN = {
+    "auto": {},
+    "additive": {"shape": "additive"},
+    "shape auto": {"shape": "auto"},
+    "moments": {"algorithm": "moments"},
+    "noisy-gd": {"algorithm": "noisy-gd"},
+}
+"""Measured at every epsilon; ``auto`` is linear."""
 NON_PRIVATE = "without privacy"
 
 RIDGES = {"tight": 0.1, "paper": 1e-3}

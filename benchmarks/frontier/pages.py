@@ -19,7 +19,14 @@ PAGE, README, PLOTS = ROOT / "docs" / "frontier.md", ROOT / "README.md", ROOT / 
 JUDGED = tuple(epsilon for epsilon in EPSILONS if epsilon >= 0.25)
 """The epsilons that a mean is taken over."""
 SHOWN = (0.25, 0.5, 1.0, 4.0)
-COLOURS = {"auto": "tab:blue", "moments": "tab:cyan", "noisy-gd": "tab:purple", "opacus": "tab:orange"}
+COLOURS = {
+    "auto": "tab:blue",
+    "additive": "tab:pink",
+    "shape auto": "tab:olive",
+    "moments": "tab:cyan",
+    "noisy-gd": "tab:purple",
+    "opacus": "tab:orange",
+}
 COLOURS |= {"diffprivlib": "tab:green", "dp-ebm": "tab:red", "noisy-descent": "tab:brown"}
 
 
@@ -153,6 +160,21 @@ def papers(figures: Figures) -> str:
     return table(["method", *names, "epsilon really spent"], rows)
 
 
+def shapes(figures: Figures) -> str:
+    """Linear and additive rankings, with DP-EBM, which is additive too, at the same adjacency where it is complete."""
+    shown = (0.5, 1.0, 4.0)
+    methods = ["auto", "additive", "shape auto", *(method for method in figures.peers if not PEERS[method].linear)]
+    titles = {"auto": "linear"} | {method: PEERS[method].title for method in figures.peers}
+    rows = []
+    for name in figures.sets:
+        cells = [
+            ", ".join(f"{figures.cell(name, method, epsilon).mean:.3f}" for epsilon in shown) for method in methods
+        ]
+        rows.append([name, *cells, f"{figures.cell(name, ours.NON_PRIVATE, None).mean:.3f}"])
+    heading = ["AUC at eps " + ", ".join(f"{epsilon:g}" for epsilon in shown)]
+    return table([*heading, *(titles.get(method, method) for method in methods), "linear, no privacy"], rows)
+
+
 def circumstances(figures: Figures) -> str:
     """Sizes of the sets, and the committed settings."""
     lines = []
@@ -175,6 +197,7 @@ BLOCKS: dict[str, Callable[[Figures], str]] = {
     "frontier summary": summary,
     "all methods": all_methods,
     "papers": papers,
+    "shapes": shapes,
     "frontier circumstances": circumstances,
 }
 
