@@ -28,6 +28,8 @@ from entrenous.engine.rows.registry import rows_of
 from entrenous.privacy.mechanisms.mechanism import Mechanism
 from entrenous.privacy.noise import SeededNoise
 from entrenous.problem.features.cut_box import CutBox
+from entrenous.problem.features.ramps import normal_ramps
+from entrenous.problem.features.shaped_box import ShapedBox
 from entrenous.problem.parameter_domains import WholeSpace
 from entrenous.problem.tasks.task import task_named
 
@@ -70,13 +72,15 @@ OPTIONS: dict[str, tuple[Any, ...]] = {
     "standardise": (0.1, 0.0, 0.5),
     "whiten": (0.0, 0.1, 0.3),
     "calibrate": (0.0, 0.02, 0.3),
+    "ramps": (None, 1, 5),
+    "shape": ("linear", "additive", "auto"),
 }
 """What the adversary asks of every option; an option that is missing here fails the tests."""
 
 MOST_STEPS = 500
 """Longer runs are left out: ten tables each, and they show nothing that shorter ones do not."""
 
-_OWN_ARGUMENTS = ("max_iter", "calibration", "index_seed", "features")
+_OWN_ARGUMENTS = ("max_iter", "calibration", "index_seed", "features", "shape")
 
 
 def request(record: en.Algorithm, rng: np.random.Generator) -> dict[str, Any]:
@@ -111,6 +115,8 @@ def request(record: en.Algorithm, rng: np.random.Generator) -> dict[str, Any]:
     }
     if "max_iter" in record.options:
         wanted["max_iter"] = 2 if sampled else one_of(OPTIONS["max_iter"])
+    if "shape" in record.options:
+        wanted["shape"] = one_of(OPTIONS["shape"])
     if task == "metric":
         wanted["domain"] = one_of(("frobenius", "nuclear"))
     elif wanted["radius"] is None and rng.random() < 0.5:
@@ -245,7 +251,19 @@ def _(phase: Whiten, problem, X, y, w):
 def _(phase: CappedDescent, problem, X, y, w):
     # Weights and parameter are whatever was released before.
     slopes = class_weights(0.03 + 0.94 * float(expit(w[0])))
-    return phase.exact(rows_of(X), y, np.append(w, 10.0 * w[-1]), slopes)
+    rows = rows_of(X)
+    if phase.added_entries:
+        rows = rows.inside_single(_shaped(X.shape[1], phase.added_entries))
+        w = np.append(w, np.resize(w, phase.added_entries))
+    return phase.exact(rows, y, np.append(w, 10.0 * w[-1]), slopes)
+
+
+def _shaped(d: int, entries: int) -> ShapedBox:
+    """A box that stands for whatever was found: as many columns as can have equally many ramps."""
+    columns = max(k for k in range(1, d + 1) if entries % k == 0)
+    ramps = normal_ramps(entries // columns)
+    sides = (tuple(ramps.edges / 2.0), tuple(ramps.middles), tuple(ramps.heights))
+    return ShapedBox((-1.0,) * d, (1.0,) * d, (0.0,) * d, (1.0,) * d, None, (), tuple(range(columns)), *sides)
 
 
 @releases.register

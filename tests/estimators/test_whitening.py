@@ -123,7 +123,7 @@ def test_sparse_tables_are_refused_with_a_way_out():
     ):
         fitted(table=sparse.csr_array(X))
     domain = fitted().bounds_
-    with pytest.raises(en.InputError, match=r"mixes the columns.*a sparse table.*Declare ranges or a ball"):
+    with pytest.raises(en.InputError, match=r"mixes or bends the columns.*a sparse table.*Declare ranges or a ball"):
         en.AUCClassifier(1.0, bounds=domain).fit(sparse.csr_array(X), Y)
 
 

@@ -27,6 +27,8 @@ from entrenous.privacy.lemmas.pointwise import (
 from entrenous.privacy.lemmas.statistics import record_histogram_sensitivity
 from entrenous.privacy.noise import SeededNoise
 from entrenous.problem.features.cut_box import CutBox
+from entrenous.problem.features.ramps import normal_ramps
+from entrenous.problem.features.shaped_box import ShapedBox
 
 N = 5
 
@@ -192,6 +194,28 @@ def test_lemma_17_is_attained_and_never_exceeded():
 
 def test_lemma_17_is_caught_when_halved():
     assert largest_change_of_gradients(np.random.default_rng(4)) > capped_gradient_sensitivity().value / 2.0 * 1.9
+
+
+def test_lemma_17_covers_rows_with_ramps_and_is_attained():
+    """Ramps make a row longer before it is drawn in, never after."""
+    rng = np.random.default_rng(5)
+    worst = 0.0
+    for _ in range(200):
+        d, count = int(rng.integers(1, 4)), int(rng.integers(1, 6))
+        ramps = normal_ramps(count)
+        length = rng.choice([0.3, 1.0, 3.0])
+        sides = (tuple(ramps.edges / length), tuple(ramps.middles), tuple(ramps.heights / length))
+        box = ShapedBox((-1.0,) * d, (1.0,) * d, (0.0,) * d, (1.0,) * d, None, (), tuple(range(d)), *sides)
+        phase = CappedDescent(3, noise_for("Lemma 17", count=3), added_entries=box.added_entries)
+        X, y, w = table(rng, d), rng.integers(0, 2, N), rng.normal(size=box.added_entries + d + 1) * rng.choice([0, 9])
+        slopes = class_weights(rng.choice([None, float(rng.uniform(0.03, 0.97))]))
+        values = [
+            phase.exact(rows_of(with_first(X, row)).inside_single(box), with_first(y, label), w, slopes)
+            for row in (np.ones(d), -np.ones(d), X[1])
+            for label in (0, 1)
+        ]
+        worst = max(worst, *(np.linalg.norm(a - b) for a, b in itertools.combinations(values, 2)))
+    assert 0.97 < worst <= capped_gradient_sensitivity().value * (1.0 + 1e-9)
 
 
 def largest_change_of_second_moments(rng, tries=300):

@@ -185,7 +185,7 @@ def test_zooming_finds_where_the_records_are_and_leaves_indicators_alone():
     bounds = en.FeatureBounds((0.0,) * 6, (10.0,) * 4 + (1.0,) * 2, binary=(4, 5))
     zoom = next(phase for phase in planned(n, bounds=bounds).phases if isinstance(phase, Zoom))
     found = zoom.narrowed(zoom.release(rows_of(X), SeededNoise(rng)), n)
-    low, high = found.sides()
+    low, high = found.ends()
     assert (low[:4] > 5.9).all()
     assert (high[:4] < 8.1).all()
     assert (low[:4] < 6.8).all()
@@ -198,10 +198,26 @@ def test_zooming_finds_where_the_records_are_and_leaves_indicators_alone():
     np.testing.assert_array_equal(zoom.exact(rows_of(sparse.csr_array(X))), zoom.exact(rows_of(X)))
 
 
+def test_zooming_leaves_no_declared_range():
+    """Records at an end: the new range is centred on them, and rows are still clipped at the declared end."""
+    rng = np.random.default_rng(4)
+    n = 50_000
+    X = np.minimum(np.abs(rng.normal(0.0, 0.5, (n, 6))), 10.0)
+    bounds = en.FeatureBounds((0.0,) * 6, (10.0,) * 6)
+    zoom = next(phase for phase in planned(n, bounds=bounds).phases if isinstance(phase, Zoom))
+    found = zoom.narrowed(zoom.release(rows_of(X), SeededNoise(rng)), n)
+    assert np.array(found.low).tolist() == [0.0] * 6
+    assert (np.array(found.high) < 3.0).all()
+    assert (np.array(found.center) < 1.0).all()
+    model = en.AUCClassifier(1.0, bounds=bounds, random_state=0).fit(X, rng.integers(0, 2, n))
+    below, least = model.decision_function(np.array([[-1e6] * 6, [0.0] * 6]))
+    assert below == least
+
+
 def test_counts_that_are_mostly_noise_change_no_range():
     zoom = next(phase for phase in planned(50_000).phases if isinstance(phase, Zoom))
     counts = np.random.default_rng(2).normal(size=(4, 32)) * zoom.noise.sigma
-    assert zoom.narrowed(counts, 50_000).sides()[0].tolist() == BOX.sides()[0].tolist()
+    assert zoom.narrowed(counts, 50_000).ends()[0].tolist() == BOX.sides()[0].tolist()
 
 
 def test_standardised_rows_have_their_spread():

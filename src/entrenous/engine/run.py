@@ -158,7 +158,7 @@ def _need_plan_without_array(plan: Plan, rows: Rows) -> None:
     """An error where rows that are no array would have to be written out."""
     if plan.problem.score.positive:
         raise rows.refused("a metric reads dense rows", "Choose fewer features")
-    if plan.features is not None and (plan.features.mixes_columns or plan.features.added_entries):
+    if plan.features is not None and not plan.features.keeps_columns:
         raise rows.refused("a domain that mixes or bends the columns takes dense rows", "Declare ranges or a ball")
     told = [phase.needs_array_for for phase in plan.phases if phase.needs_array_for is not None]
     if told:

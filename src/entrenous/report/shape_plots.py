@@ -22,8 +22,8 @@ def plot_shapes(estimator: Any, *, features: Sequence[str] | None = None, label:
 
     The band is two standard deviations of the privacy noise alone, not of sampling: a shape that stays within its band
     around 0 may be nothing but noise. 0/1 columns are bars, with those of one category (``job_clerk``, ``job_nurse``)
-    in one panel. `features` names the panels to draw, else the `most` that move the score most are drawn; of several
-    classes `label` names the one.
+    in one panel. All curves have one scale, and all bars another. `features` names the panels to draw, else the `most`
+    that move the score most are drawn; of several classes `label` names the one.
     """
     if not hasattr(estimator, "shapes_") or not hasattr(estimator, "plan_"):
         raise InputError("plot_shapes needs a fitted AUCClassifier", type(estimator).__name__, "Call fit.")
@@ -45,14 +45,22 @@ def plot_shapes(estimator: Any, *, features: Sequence[str] | None = None, label:
     columns = min(_COLUMNS, len(panels))
     rows = math.ceil(len(panels) / columns)
     figure, grid = plt.subplots(
-        rows, columns, figsize=(3.3 * columns, 0.5 + 2.3 * rows), layout="constrained", squeeze=False, sharey=True
+        rows, columns, figsize=(3.3 * columns, 0.5 + 2.3 * rows), layout="constrained", squeeze=False
     )
+    drawn: dict[str, list[Any]] = {}
     for ax, (name, points) in zip(grid.flat, panels.items(), strict=False):
-        (_draw_bars if points[0].kind == "0/1" else _draw_curve)(ax, points, name)
+        kind = points[0].kind
+        # One scale for all curves and one for all bars: a rare category, full of noise, would flatten every curve.
+        (_draw_bars if kind == "0/1" else _draw_curve)(ax, points, name)
+        drawn.setdefault(kind, []).append(ax)
         ax.axhline(0.0, color=INK, linewidth=0.6)
         ax.set_title(name, loc="left", fontsize=9)
         ax.tick_params(labelsize=8)
         ax.spines[["top", "right"]].set_visible(False)
+    for alike in drawn.values():
+        ends = [ax.get_ylim() for ax in alike]
+        for ax in alike:
+            ax.set_ylim(min(low for low, _ in ends), max(high for _, high in ends))
     for ax in grid.flat[len(panels) :]:
         ax.set_visible(False)
     for ax in grid[:, 0]:

@@ -39,9 +39,9 @@ class Shapes(Sequence[ShapePoint]):
     @overload
     def __getitem__(self, index: int) -> ShapePoint: ...
     @overload
-    def __getitem__(self, index: slice) -> Sequence[ShapePoint]: ...
-    def __getitem__(self, index: int | slice) -> ShapePoint | Sequence[ShapePoint]:
-        return self._points[index]
+    def __getitem__(self, index: slice) -> Shapes: ...
+    def __getitem__(self, index: int | slice) -> ShapePoint | Shapes:
+        return Shapes(self._points[index]) if isinstance(index, slice) else self._points[index]
 
     def __len__(self) -> int:
         return len(self._points)
@@ -96,8 +96,11 @@ def shape_points(
     points = []
     for j, name in enumerate(names):
         kind = "constant" if unit[j] == 0.0 else "0/1" if binary[j] else "number"
-        centre = low[j] if kind == "0/1" else origin[j]
-        values = np.array([centre]) if kind == "constant" else np.array([low[j], high[j]])
+        values = np.array([origin[j]]) if kind == "constant" else np.array([low[j], high[j]])
+        if kind == "0/1":
+            # The declared range of an indicator may be wider than its two levels, as that of `OneHot` is.
+            values = np.unique(np.clip([0.0, 1.0], low[j], high[j]))
+        centre = values[0] if kind == "0/1" else origin[j]
         rises, spread = np.empty(0), np.empty(0)
         if isinstance(domain, ShapedBox) and j in domain.shaped:
             at = d + domain.ramps * domain.shaped.index(j)

@@ -70,7 +70,7 @@ class FindCentre(StatisticPhase):
         low, high = (np.broadcast_to(side, varies.size) for side in domain.ends())
         low = np.minimum(np.maximum(low, center - COLUMN_REACH * half), center)
         high = np.maximum(np.minimum(high, center + COLUMN_REACH * half), center)
-        return _cut_box(domain, low, high, center, half * ROW_REACH * math.sqrt(np.count_nonzero(varies)))
+        return CutBox.inside(domain, low, high, center, half * ROW_REACH * math.sqrt(np.count_nonzero(varies)))
 
 
 @part
@@ -162,11 +162,11 @@ class Standardise(StatisticPhase):
         bends = varies & ~domain.is_binary
         if self.ramps == 0 or not bends.any():
             axes[varies] = half * found.sd * self.radius * math.sqrt(np.count_nonzero(varies))
-            return _cut_box(domain, low, high, center, axes), ScaleNoise(rise, fall)
+            return CutBox.inside(domain, low, high, center, axes), ScaleNoise(rise, fall)
         ramps = normal_ramps(self.ramps)
         length = self.radius * math.sqrt(np.count_nonzero(varies) + ramps.square * np.count_nonzero(bends))
         axes[varies] = half * found.sd * length
-        cut = _cut_box(domain, low, high, center, axes)
+        cut = CutBox.inside(domain, low, high, center, axes)
         shaped = ShapedBox(
             **{field.name: getattr(cut, field.name) for field in fields(cut)},
             shaped=tuple(np.flatnonzero(bends).tolist()),
@@ -177,10 +177,3 @@ class Standardise(StatisticPhase):
         # What a ramp adds to the score does not depend on its column's scale; only where it lies does.
         none = np.zeros(shaped.added_entries)
         return shaped, ScaleNoise(np.append(rise, none), np.append(fall, none))
-
-
-def _cut_box(domain: FeatureDomain, low: Array, high: Array, center: Array, axes: Array) -> CutBox:
-    sides = {"low": low, "high": high, "center": center, "axes": axes}
-    numbers: dict[str, Any] = {name: tuple(side.tolist()) for name, side in sides.items()}
-    binary = tuple(np.flatnonzero(domain.is_binary).tolist())
-    return CutBox(**numbers, names=getattr(domain, "names", None), binary=binary)

@@ -16,6 +16,7 @@ from entrenous.privacy.lemmas.statistics import LEMMA_11
 from entrenous.privacy.mechanisms.mechanism import Mechanism
 from entrenous.privacy.noise import NoiseSource
 from entrenous.problem.features.box import FeatureBounds
+from entrenous.problem.features.cut_box import CutBox
 from entrenous.problem.features.private_bounds import searchable
 from entrenous.problem.problem import Problem
 from entrenous.registry import part
@@ -82,8 +83,8 @@ class Zoom(StatisticPhase):
         ends = np.ones(self.columns.size)
         return X.histograms(-ends, ends, self.bins, self.within, self.columns)
 
-    def narrowed(self, counts: Array, n: int) -> FeatureBounds:
-        """The ranges that these noisy counts suggest."""
+    def narrowed(self, counts: Array, n: int) -> CutBox:
+        """The ranges that these noisy counts suggest: centred on the records, and nowhere wider than declared."""
         middle = (np.arange(self.bins) + 0.5) / self.bins * 2.0 - 1.0
         believed = np.where(counts > _STANDS_OUT * self.noise.rms(1), counts, 0.0)
         held = believed.sum(axis=1)
@@ -95,9 +96,10 @@ class Zoom(StatisticPhase):
         bin_variance = (2.0 / self.bins) ** 2 / 12.0
         spread = np.sqrt((believed * (middle - centre[:, None]) ** 2).sum(axis=1) / held + bin_variance)
         half = np.clip(_HALF_WIDTH * spread, 2.0 / self.bins, 1.0)
-        low, high = self.within.sides()
+        least, most = self.within.sides()
+        low, high = least.copy(), most.copy()
         at = self.columns[enough]
         origin, unit = (low / 2.0 + high / 2.0)[at], (high / 2.0 - low / 2.0)[at]
         low[at], high[at] = origin + unit * (centre - half)[enough], origin + unit * (centre + half)[enough]
-        ranges = {"low": tuple(low.tolist()), "high": tuple(high.tolist())}
-        return replace(self.within, **ranges, clip=self.clip)
+        found = replace(self.within, low=tuple(low.tolist()), high=tuple(high.tolist()), clip=self.clip)
+        return CutBox.inside(found, np.maximum(low, least), np.minimum(high, most), found.origin, found.unit)

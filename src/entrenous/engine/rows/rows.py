@@ -64,7 +64,7 @@ class Rows(ABC):
 
     def scores_inside(self, domain: FeatureDomain, weights: Array) -> Array:
         """The scores of the rows as `inside` maps them: a column for each row of `weights`, in internal units."""
-        if (domain.mixes_columns or domain.added_entries) and not self.has_array:
+        if not domain.keeps_columns and not self.has_array:
             raise self.refused("a domain that mixes or bends the columns takes dense rows", "Declare ranges or a ball")
         internal = self.inside(domain)
         return np.column_stack([internal.scores(w) for w in weights])

@@ -161,9 +161,11 @@ def _of_zeros(domain: FeatureDomain, d: int) -> Array:
 
 
 def _obstacle(domain: FeatureDomain, d: int) -> InputError | None:
-    """Why rows must be written out, if they must: a matrix mixes their columns, or sums would lose their digits."""
-    if domain.mixes_columns:
-        return InputError("sparse rows need a domain that keeps columns apart", "a whitened one", "Use X.toarray().")
+    """Why rows must be written out, if they must: a matrix mixes their columns, shapes bend them, or sums would lose
+    their digits.
+    """
+    if not domain.keeps_columns:
+        return InputError("sparse rows need a domain that keeps columns as they are", "another", "Use X.toarray().")
     radii = float(np.linalg.norm(_of_zeros(domain, d)))
     if not radii <= _FARTHEST:
         return InputError(

@@ -47,6 +47,14 @@ class CutBox(FeatureDomain):
             raise InputError("binary must be numbers of features", repr(self.binary), "Count from 0.")
         object.__setattr__(self, "binary", tuple(self.binary))
 
+    @staticmethod
+    def inside(domain: FeatureDomain, low: Array, high: Array, center: Array, axes: Array) -> CutBox:
+        """The columns of a domain, with their names and what is declared of them, in other numbers."""
+        sides = {"low": low, "high": high, "center": center, "axes": axes}
+        numbers: dict[str, Any] = {name: tuple(side.tolist()) for name, side in sides.items()}
+        binary = tuple(np.flatnonzero(domain.is_binary).tolist())
+        return CutBox(**numbers, names=getattr(domain, "names", None), binary=binary)
+
     def for_features(self, n_features: int) -> CutBox:
         if len(self.low) != n_features:
             raise InputError(

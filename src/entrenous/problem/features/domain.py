@@ -82,6 +82,11 @@ class FeatureDomain(ABC):
         return 0
 
     @property
+    def keeps_columns(self) -> bool:
+        """Whether a row before it is drawn in is its columns, moved and scaled, and nothing else."""
+        return not self.mixes_columns and self.added_entries == 0
+
+    @property
     def is_binary(self) -> npt.NDArray[np.bool_]:
         """Which features are declared 0/1."""
         return np.zeros(self.unit.size, dtype=bool)
