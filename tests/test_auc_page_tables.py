@@ -1,9 +1,10 @@
-"""The tables of the page on AUC are those of the result files."""
+"""The tables of the pages on AUC and shapes are those of the result files."""
 
 import json
 from pathlib import Path
 
 import pytest
+import shapes
 import whitening
 
 ROOT = Path(__file__).parents[1]
@@ -52,3 +53,12 @@ def test_the_table_of_whitening():
     }
     assert min(gains["debrecen"][1:]) > 0.03  # what it is for, at epsilon 1 and 4
     assert min(min(found) for found in gains.values()) > -0.0165  # what the page says that it costs
+
+
+def test_the_table_of_noise_in_shapes():
+    found = results("shapes")
+    page = (ROOT / "docs" / "estimators" / "shapes.md").read_text(encoding="utf-8")
+    assert f"<!-- noise of shapes -->\n{shapes.table_of(found)}<!-- end of noise of shapes -->" in page
+    cells = [cell for by_epsilon in found.values() for cell in by_epsilon.values()]
+    assert all(cell["5 %"] >= 1.0 for cell in cells)
+    assert all(cell["median"] <= 5.0 for cell in cells)

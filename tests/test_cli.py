@@ -336,6 +336,18 @@ def test_plan_needs_no_data():
     assert run("plan", "--n", 1, "--features", 2).exit_code == 2
 
 
+def test_scores_bend_where_that_pays_unless_told_otherwise(folder):
+    assert "with 9 ramps each" in run("plan", "--n", 50_000, "--features", 3).stdout.replace("\n", " ")
+    assert "ramps" not in run("plan", "--n", 50_000, "--features", 3, "--shape", "linear").stdout
+    refused = run("plan", "--n", 50_000, "--features", 3, "--shape", "cubic")
+    assert refused.exit_code == 2
+    assert "linear, additive, auto" in refused.output
+    model = folder / "bent.entrenous"
+    words = ["--target", "outcome", "--drop", "id", "--bounds", folder / "bounds.toml", "--out", model]
+    assert run("fit", folder / "table.csv", *words, "--shape", "additive").exit_code == 0
+    assert en.load(model).rises_.shape[1] > 0
+
+
 def test_plan_shows_what_the_ranges_imply(folder):
     (folder / "dictionary.csv").write_text("variable,minimum,maximum\nage,0,120\nbmi,10,70\n")
     shown = run("plan", "--n", 1000, "--bounds", folder / "dictionary.csv", "--bounds", "male=0:1")

@@ -123,6 +123,25 @@ def test_the_grids_on_file_are_those_of_the_peers():
     assert stored["grids"] == {method: [dict(one) for one in peer.grid] for method, peer in PEERS.items()}
 
 
+def test_what_the_page_says_that_shapes_are_worth():
+    """The figures in the text are those of the frontier."""
+    page = (ROOT / "docs" / "estimators" / "shapes.md").read_text(encoding="utf-8").replace("\n", " ")
+    figures = Figures(STORED)
+
+    def auc(name, method, epsilon):
+        return figures.cell(name, method, epsilon).mean
+
+    for name in ("letter", "covtype", "ijcnn1"):
+        said = f"{name} {auc(name, 'shape auto', 1.0):.3f} against {auc(name, 'auto', 1.0):.3f}"
+        assert said in page
+    assert f"from {auc('diabetes', 'auto', 0.5):.3f} to {auc('diabetes', 'additive', 0.5):.3f}" in page
+    for name in figures.sets:
+        for epsilon in (0.5, 1.0, 4.0):
+            best = max(auc(name, "auto", epsilon), auc(name, "additive", epsilon))
+            assert auc(name, "shape auto", epsilon) >= best - 0.01, (name, epsilon)
+            assert auc(name, "shape auto", epsilon) > auc(name, "dp-ebm", epsilon)
+
+
 @pytest.mark.real_data
 def test_ranges_hold_every_set_of_the_folder():
     for name in ("diabetes", "german", "bank_full"):
