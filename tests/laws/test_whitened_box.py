@@ -151,7 +151,7 @@ def test_sparse_rows_are_written_out_or_refused():
     weights = RNG.normal(size=(2, 3))
     found = rows_of(sparse.csr_array(X)).scores_inside(box, weights)
     np.testing.assert_allclose(found, box.to_internal(X) @ weights.T, rtol=0, atol=1e-12)
-    with pytest.raises(InputError, match="keeps columns apart"):
+    with pytest.raises(InputError, match="keeps columns as they are"):
         rows_of(sparse.csr_array(X)).inside(box)
 
 
