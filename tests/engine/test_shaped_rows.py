@@ -6,6 +6,7 @@ import pytest
 from entrenous.engine.rows.capped_slopes import CappedSlopes
 from entrenous.engine.rows.dense import DenseRows
 from entrenous.engine.rows.shaped import ShapedRows
+from entrenous.errors import InputError
 from entrenous.problem.features.ramps import normal_ramps
 from entrenous.problem.features.shaped_box import ShapedBox
 
@@ -72,3 +73,14 @@ def test_they_take_little_more_memory_than_the_table():
     rows = ShapedRows.inside_box(BOXES["all columns"], TABLE)
     stored = sum(part.nbytes for part in (rows.entries, rows.positions, rows.factor))
     assert stored <= TABLE.nbytes * 1.2
+
+
+def test_entries_that_single_precision_cannot_hold_are_refused():
+    one = ((0,), (-1.0, 1.0), (0.5,), (1.0,))
+    far = ShapedBox((-1e10,), (1e10,), (0.0,), (1e-19,), None, (), *one)
+    rows = ShapedRows.inside_box(far, np.array([[1e10], [-1e300], [0.0]]))
+    np.testing.assert_allclose(rows.array()[:, 0], [1.0, -1.0, 0.0], atol=1e-6)
+    with pytest.raises(InputError, match="at most 1e\\+30 axes"):
+        ShapedBox((-1e10,), (1e10,), (0.0,), (1e-30,), None, (), *one)
+    with pytest.raises(InputError, match="at most 1e\\+30 axes"):
+        ShapedBox((-1.0,), (1.0,), (0.0,), (1.0,), None, (), (0,), (-1.0, 1.0), (0.5,), (1e40,))

@@ -12,8 +12,6 @@ import math
 import numpy as np
 from numba import njit
 
-_HUGE = 1e100
-"""Entries beyond this are divided by the largest before they are squared."""
 _FREE_ORDER = {"reassoc", "contract", "nsz"}
 
 
@@ -26,25 +24,20 @@ def into_shaped(X, low, high, origin, scale, columns, edges, middles, heights, s
     n, d = X.shape
     ramps = len(heights)
     for i in range(n):
-        largest, squares = 0.0, 0.0
+        squares = 0.0
         for k in range(d):
             V[i, k] = (min(max(X[i, k], low[k]), high[k]) - origin[k]) * scale[k]
-            largest = max(largest, abs(float(V[i, k])))
-        unit = largest if largest > _HUGE else 1.0
-        for k in range(d):
-            share = float(V[i, k]) / unit
-            squares += share * share
+            squares += np.float64(V[i, k]) ** 2
         for c in range(len(columns)):
-            value = float(V[i, columns[c]])
+            value = np.float64(V[i, columns[c]])
             position = 0.0
             for q in range(ramps):
                 position += min(max((value - edges[q]) / (edges[q + 1] - edges[q]), 0.0), 1.0)
             T[i, c] = position
-            place = float(T[i, c])
+            place = np.float64(T[i, c])
             for q in range(ramps):
-                share = (min(max(place - q, 0.0), 1.0) - middles[q]) * heights[q] / unit
-                squares += share * share
-        factor[i] = shortened / max(unit * math.sqrt(squares), 1.0)
+                squares += ((min(max(place - q, 0.0), 1.0) - middles[q]) * heights[q]) ** 2
+        factor[i] = shortened / max(math.sqrt(squares), 1.0)
 
 
 @njit(cache=True, error_model="numpy", fastmath=_FREE_ORDER)

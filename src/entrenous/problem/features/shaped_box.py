@@ -13,6 +13,9 @@ from entrenous.problem.features.cut_box import CutBox
 from entrenous.problem.features.domain import TO_SINGLE
 from entrenous.registry import part
 
+_FARTHEST = 1e30
+"""Entries that float32 holds, and whose squares do not overflow."""
+
 
 @part
 @dataclass(frozen=True)
@@ -47,6 +50,11 @@ class ShapedBox(CutBox):
             )
         if (np.diff(edges) <= 0.0).any() or (heights <= 0.0).any():
             raise InputError("a shaped box needs rising edges and positive heights", "others", "Sort the edges.")
+        entries = np.abs(np.array([self.low, self.high]) - self.origin) * self.scale
+        if not (entries.max() <= _FARTHEST and heights.max() <= _FARTHEST):
+            raise InputError(
+                f"a shaped box needs entries of at most {_FARTHEST:g} axes", "a wider range", "Use longer axes."
+            )
         known = all(isinstance(j, int) and 0 <= j < len(self.low) for j in self.shaped)
         if not known or list(self.shaped) != sorted(set(self.shaped)):
             raise InputError("shaped must be numbers of features, in order", repr(self.shaped), "Count from 0.")
