@@ -150,8 +150,8 @@ _XGBOOST = "rank:pairwise, one query group, pairs drawn over all ranks (the defa
 _LINEAR = f"linear torch model, {_BATCHES} batches of {_BATCH}, half events, rate a tenth after half and 3/4 of them"
 
 METHODS: dict[str, Method] = {
-    "entrenous, default": Method("entrenous", True, True, "epsilon=None (square surrogate)", _entrenous(None)),
-    "entrenous, logistic": Method("entrenous", True, True, "epsilon=None", _entrenous("logistic")),
+    "entrenous, square": Method("entrenous", True, True, "epsilon=None", _entrenous("square")),
+    "entrenous, logistic": Method("entrenous", True, True, "epsilon=None, the default", _entrenous("logistic")),
     "entrenous, squared-hinge": Method("entrenous", True, True, "epsilon=None", _entrenous("squared-hinge")),
     "entrenous, hinge": Method("entrenous", True, True, "epsilon=None", _entrenous("hinge")),
     "entrenous, sigmoid": Method("entrenous", True, True, "epsilon=None", _entrenous("sigmoid")),

@@ -74,7 +74,7 @@ def test_the_distance_to_the_best_linear_method_is_the_one_on_file(data):
 @pytest.mark.parametrize("data", STORED["data"])
 def test_the_claims_about_pairwise_methods_hold_on_file(data):
     results = STORED["data"][data]["results"]
-    hinge, sigmoid, square = (results[f"entrenous, {name}"] for name in ("hinge", "sigmoid", "default"))
+    hinge, sigmoid, square = (results[f"entrenous, {name}"] for name in ("hinge", "sigmoid", "square"))
     for name, kind in STORED["methods"].items():
         if kind["pairwise"] and kind["package"] != "entrenous" and "auc" in results[name]:
             found = results[name]
