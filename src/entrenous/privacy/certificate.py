@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from entrenous.privacy.budget import ADJACENCY
 from entrenous.privacy.certificate_fields import check_fields, not_a_certificate
-from entrenous.privacy.mechanisms.mechanism import Mechanism, mechanism_from
+from entrenous.privacy.mechanisms.mechanism import SEEDED, Mechanism, mechanism_from
 from entrenous.problem.problem import Problem
 from entrenous.registry import late
 
@@ -123,7 +123,8 @@ class PrivacyCertificate:
 
     def as_seeded(self, warning: str) -> PrivacyCertificate:
         """The same certificate for a run whose noise can be repeated by whoever knows the seed."""
-        return replace(self, seeded=True, warnings=(*self.warnings, warning))
+        mechanisms = tuple(replace(mechanism, noise=SEEDED) for mechanism in self.mechanisms)
+        return replace(self, mechanisms=mechanisms, seeded=True, warnings=(*self.warnings, warning))
 
     def stating(self, name: str, public: Any) -> PrivacyCertificate:
         """The same certificate with one more public entry: what a mechanism of it released, or what read the rows."""

@@ -156,6 +156,9 @@ _MECHANISM: dict[str, Rule] = {
     "scope": _scope,
 }
 
+_DRAWN: dict[str, Rule] = {"noise": _text, "grid": _none_or(_positive)}
+"""Of a mechanism too; older certificates do not say it."""
+
 _PUBLIC: dict[str, Rule] = {
     "n_features": _whole(1),
     "steps": _whole(1),
@@ -190,7 +193,8 @@ def check_fields(content: Any, schema: str) -> None:
     _check(content, _TOP, schema, "")
     _check(content["problem"], _PROBLEM, schema, "problem.")
     for index, mechanism in enumerate(content["mechanisms"]):
-        _check(mechanism, _MECHANISM, schema, f"mechanisms[{index}].")
+        drawn = _DRAWN if set(_DRAWN) & set(mechanism) else {}
+        _check(mechanism, {**_MECHANISM, **drawn}, schema, f"mechanisms[{index}].")
     for name, rule in _PUBLIC.items():
         if name in content["public"] and not rule(content["public"][name]):
             raise not_a_certificate(schema, f"public.{name} = {_shown(content['public'][name])}")

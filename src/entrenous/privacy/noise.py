@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import math
 import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -13,17 +13,18 @@ from scipy.special import ndtri
 
 from entrenous.arrays import Array, Codes
 from entrenous.errors import InputError
-
-Words = np.ndarray[Any, np.dtype[np.uint64]]
-
-_WORTH_A_KEY = 256
-"""Words from which on setting up the cipher costs less than asking the operating system for all of them."""
+from entrenous.privacy.exact_normal import rounded_normals
+from entrenous.privacy.random_words import secret_words
 
 _IN_CACHE = 1 << 14
 """Values that go through all steps together: 128 kB."""
-
-_ZEROS = memoryview(bytes(8 * _IN_CACHE))
-"""What a stream cipher makes words of."""
+_FINER = 30
+"""Binary digits that the grid of exact noise is finer than the noise."""
+_LARGEST = 2.0**60
+"""Steps of the grid that values are cut to: the largest noise then fits beside them into 64 bits."""
+_FINEST = -1000
+_UP = 1.0 + 2.0**-48
+"""More than rounding can take off a product."""
 
 
 class NoiseSource(ABC):
@@ -42,6 +43,13 @@ class NoiseSource(ABC):
     @abstractmethod
     def integers(self, highs: Sequence[int], size: int) -> Codes:
         """`size` rows of uniform integers, the one in column k from 0 to ``highs[k] - 1``, without bias."""
+
+    def plus_normal(self, value: Array, sigma: float, sensitivity: float) -> Array:
+        """The value with independent normal noise of sd `sigma`, which covers this l2 sensitivity."""
+        noise = self.normal(value.size).reshape(value.shape)
+        noise *= sigma
+        noise += value
+        return noise
 
     def laplace(self, size: int) -> Array:
         """Laplace values of scale 1: the difference of two exponentials."""
@@ -69,6 +77,16 @@ class SecureNoise(NoiseSource):
             bits ^= signs
         return words.view(np.float64)
 
+    def plus_normal(self, value: Array, sigma: float, sensitivity: float) -> Array:
+        """On a public grid, with noise that is drawn exactly: ``docs/proofs.md``, *Exact noise*."""
+        grid = grid_of(sigma)
+        # Rounding moves two values apart by at most sqrt(p) grid more; noise that much longer covers it.
+        scale = math.ceil(sigma * (1.0 + math.sqrt(value.size) * grid / sensitivity) * _UP / grid)
+        farthest = _LARGEST * grid
+        nearest = np.rint(np.clip(value, -farthest, farthest) / grid).astype(np.int64)
+        nearest += rounded_normals(scale, value.size, secret_words).reshape(value.shape)
+        return nearest.astype(np.float64) * grid
+
     def exponential(self, size: int) -> Array:
         return -np.log((secret_words(size).astype(np.float64) + 0.5) * 2.0**-64)
 
@@ -81,35 +99,6 @@ class SecureNoise(NoiseSource):
             words[again] = secret_words(int(np.count_nonzero(again)))
         words %= np.array(highs, dtype=np.uint64)
         return words.view(np.int64)
-
-
-def secret_words(size: int) -> Words:
-    """Uniform 64-bit words that nobody can repeat: from the operating system, or from ChaCha20 under a key from there.
-
-    The operating system's generator is a stream cipher too, but a call of it costs ten times as much per word as the
-    same cipher in this process; a key costs more than a few words. The key serves one call and is forgotten.
-    """
-    if size < _WORTH_A_KEY:
-        return _from_the_system(size)
-    # Imported here: most fits draw a few hundred values.
-    from cryptography.exceptions import UnsupportedAlgorithm
-    from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
-
-    try:
-        key_stream = Cipher(algorithms.ChaCha20(os.urandom(32), nonce=bytes(16)), mode=None).encryptor()
-    except UnsupportedAlgorithm:
-        # A machine that is locked to a list of approved ciphers: slower, and no less secure.
-        return _from_the_system(size)
-    words = np.empty(size, dtype=np.uint64)
-    target = words.data.cast("B")
-    for start in range(0, 8 * size, 8 * _IN_CACHE):
-        part = target[start : start + 8 * _IN_CACHE]
-        key_stream.update_into(_ZEROS[: len(part)], part)
-    return words
-
-
-def _from_the_system(size: int) -> Words:
-    return np.frombuffer(os.urandom(8 * size), dtype=np.uint64).copy()
 
 
 class SeededNoise(NoiseSource):
@@ -128,6 +117,11 @@ class SeededNoise(NoiseSource):
 
     def integers(self, highs: Sequence[int], size: int) -> Codes:
         return self._generator.integers(highs, size=(size, len(highs)))
+
+
+def grid_of(sigma: float) -> float:
+    """The power of two that releases with normal noise of sd `sigma` are rounded to."""
+    return math.ldexp(1.0, max(math.frexp(sigma)[1] - _FINER, _FINEST))
 
 
 def noise_from(random_state: Any) -> NoiseSource:

@@ -7,9 +7,9 @@ from typing import ClassVar
 
 from entrenous.arrays import Array
 from entrenous.errors import PrivacyError
-from entrenous.privacy.mechanisms.mechanism import Mechanism
+from entrenous.privacy.mechanisms.mechanism import EXACT, FLOAT, SEEDED, Mechanism
 from entrenous.privacy.mechanisms.sampling import Sampling
-from entrenous.privacy.noise import NoiseSource
+from entrenous.privacy.noise import NoiseSource, grid_of
 from entrenous.registry import part
 
 
@@ -39,9 +39,7 @@ class NormalNoise(Mechanism):
         return values
 
     def release(self, value: Array, source: NoiseSource) -> Array:
-        noise = self.draw(source, value.size).reshape(value.shape)
-        noise += value
-        return noise
+        return source.plus_normal(value, self.sigma, self.bound.value)
 
     def noise_of_steps(self, source: NoiseSource, steps: int, dimension: int) -> Array:
         return self.draw(source, steps * dimension).reshape(steps, dimension)
@@ -56,6 +54,13 @@ class Gaussian(NormalNoise):
     """Normal noise of sd `sigma` per coordinate."""
 
     kind: ClassVar[str] = "gaussian"
+    draws: ClassVar[tuple[str, ...]] = (EXACT, FLOAT, SEEDED)
+
+    noise: str | None = field(default=EXACT, kw_only=True, compare=False)
+
+    @property
+    def grid(self) -> float | None:
+        return grid_of(self.sigma) if self.noise == EXACT else None
 
 
 @part

@@ -21,6 +21,11 @@ EVERYWHERE = "all"
 """Scope of a release that may look at every record."""
 
 
+EXACT, FLOAT, SEEDED = "grid-exact", "float", "seeded"
+WAYS_TO_DRAW = (EXACT, FLOAT, SEEDED)
+"""On a public grid and exactly, in floating point, or repeatably by whoever knows the seed."""
+
+
 def disjoint(phase: int) -> str:
     """Scope of a release that looks only at the records of this phase, counted from 1."""
     return f"disjoint phase {phase}"
@@ -37,23 +42,38 @@ class Mechanism(ABC):
     kind: ClassVar[str]
     noise_field: ClassVar[str]
     """Name of the field that holds the size of the noise: sigma or scale."""
+    draws: ClassVar[tuple[str, ...]] = (FLOAT, SEEDED)
+    """The ways in which its noise can have been drawn."""
 
     bound: Bound
     count: int = field(default=1, kw_only=True)
     scope: str = field(default=EVERYWHERE, kw_only=True)
     """Whose records the releases look at: `EVERYWHERE`, or those of one phase (`disjoint`)."""
+    noise: str | None = field(default=FLOAT, kw_only=True, compare=False)
+    """How the noise is drawn: one of `WAYS_TO_DRAW`, or ``None`` in certificates from before this was stated."""
 
     def __post_init__(self) -> None:
         count, size = self.count, self.noise_size
         counted = isinstance(count, int) and not isinstance(count, bool) and count >= 1
         sized = isinstance(size, int | float) and not isinstance(size, bool) and 0.0 < size < math.inf
         bounded = type(self.bound) is Bound and self.bound.value < math.inf and (self.bound.l1 or 0.0) < math.inf
+        if self.noise not in (None, *self.draws):
+            raise PrivacyError(
+                f"the noise of a {self.kind} is drawn as {' or '.join(self.draws)}",
+                repr(self.noise),
+                "Do not rely on it.",
+            )
         if not (counted and sized and bounded and isinstance(self.scope, str)):
             raise PrivacyError(
                 "a mechanism needs a finite bound, a positive noise scale of its own and a count >= 1",
                 f"a {self.kind} with {self.noise_field}={size!r}, count={count!r}, bound={self.bound!r}",
                 "Do not run it: its privacy cannot be stated.",
             )
+
+    @property
+    def grid(self) -> float | None:
+        """The power of two that releases are rounded to; ``None``: they are not."""
+        return None
 
     @property
     def noise_size(self) -> float:
@@ -113,7 +133,7 @@ class Mechanism(ABC):
     def to_dict(self) -> dict[str, Any]:
         """JSON fields in the order of the certificate's schema."""
         sample = self.secret_sample
-        return {
+        stated: dict[str, Any] = {
             "kind": self.kind,
             "l2_sensitivity": self.bound.value,
             "l1_sensitivity": self.bound.l1,
@@ -126,6 +146,7 @@ class Mechanism(ABC):
             else {"scheme": sample.scheme, "population": sample.population, "sample": sample.sample},
             "scope": self.scope,
         }
+        return stated if self.noise is None else {**stated, "noise": self.noise, "grid": self.grid}
 
     def __str__(self) -> str:
         times = f"{self.count:,} x " if self.count > 1 else ""
@@ -159,6 +180,7 @@ def mechanism_from(stated: Mapping[str, Any]) -> Mechanism:
         raise PrivacyError(f"a {kind.kind} has no {other}", repr(stated[other]), "Do not rely on it.")
     bound = Bound(content.pop("l2_sensitivity"), content.pop("lemma"), content.pop("l1_sensitivity"))
     sampling = content.pop("sampling")
+    grid, content["noise"] = content.pop("grid", None), content.get("noise")
     takes_sample = "sampling" in {f.name for f in fields(kind)}
     if takes_sample != (sampling is not None):
         raise PrivacyError(
@@ -167,6 +189,11 @@ def mechanism_from(stated: Mapping[str, Any]) -> Mechanism:
     if sampling is not None:
         content["sampling"] = sampling_from(sampling)
     try:
-        return kind(bound, **content)
+        made = kind(bound, **content)
     except TypeError as error:
         raise InputError(f"a {kind.kind} needs its own fields", str(error), "Do not rely on it.") from error
+    if made.grid != grid:
+        raise PrivacyError(
+            f"this {kind.kind} needs the grid {made.grid}", f"{grid!r}", "Its noise would not cover the rounding."
+        )
+    return made
