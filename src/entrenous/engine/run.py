@@ -98,7 +98,8 @@ def run(plan: Plan, X: Any, y: Any, random_state: Any) -> Fitted:
         means.feed(internal, labels)
     coef, intercept = in_user_units(plan, features, targets, released, means)
     spread = noise_in_user_units(plan, features, targets, released)
-    scales = released.scale_noise
+    # A matrix' noise stays in internal units, which noise in the scales does not touch.
+    scales = released.scale_noise if plan.problem.score.plain_coordinates else None
     if scales is not None:
         spread = scales.added_to(spread, coef)
     return Fitted(coef, intercept, released.w, released.steps, plan, certificate, spread, bounds, scales)

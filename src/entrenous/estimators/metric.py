@@ -19,21 +19,18 @@ from entrenous.estimators.classes import PublicClasses
 from entrenous.estimators.offered_if import offered_if
 from entrenous.estimators.pair_input import flags_of, rows_of_pairs, vectors_of_pairs
 from entrenous.estimators.validation import validated
+from entrenous.planners.registry import algorithms
 from entrenous.privacy.noise import fresh_index_seed
 from entrenous.problem.features.domain import FeatureDomain
 from entrenous.problem.surrogates.base import Surrogate
 from entrenous.registry import estimator
-
-FROM_PAIRS = "noisy-gd"
-"""The algorithm with a proof for listed pairs (Lemma 12)."""
 
 
 @estimator
 class MahalanobisLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PublicClasses, PairwiseEstimator):
     """A distance in which records of one class are near and others far, learnt from pairs, privately.
 
-    The squared distance is ``(x - x')^T W (x - x')`` with a positive semi-definite W. In internal units pairs of one
-    class are asked to be nearer than 1 and other pairs farther.
+    The squared distance is ``(x - x')^T W (x - x')`` with a positive semi-definite W.
 
     Parameters
     ----------
@@ -43,9 +40,14 @@ class MahalanobisLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Publ
         ``None`` means ``1/n**2``, at least ``1e-18``; ``0`` asks for pure differential privacy.
     algorithm : str or callable, default="auto"
         A name from `entrenous.algorithms` that covers metrics, or a planner
-        ``(problem, budget, n, **options) -> Plan``. ``"auto"`` decides from public numbers only.
+        ``(problem, budget, n, **options) -> Plan``. ``"auto"`` decides from public numbers only: ``"moments"`` without
+        a surrogate, with or without privacy, else ``"noisy-gd"``; for pure privacy ``"dpgdsc"``.
     surrogate : str, Surrogate or None, default=None
-        Loss of a pair; ``None`` is the algorithm's own.
+        Loss of a pair, for algorithms that follow gradients: pairs of one class are asked to be nearer than 1, in
+        internal units, and other pairs farther. ``None`` is the algorithm's own; ``"moments"`` has none.
+    n_components : int or None, default=None
+        How many directions the metric keeps, from 1 to the number of features: a public number. `transform` gives as
+        many columns. ``None`` keeps all.
     bounds : (low, high), mapping, FeatureBounds or FeatureBall
         Public domain of the features, required for a private fit: rows outside are clipped into it. A fit without
         privacy needs none; given some, it uses the same clipping and units.
@@ -55,9 +57,9 @@ class MahalanobisLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Publ
     domain : {"frobenius", "nuclear"}, default="frobenius"
         Norm that `radius` bounds. The nuclear one prefers metrics of few directions.
     radius : float or None, default=1.0
-        Largest norm of W in internal units (rows have norm at most 1).
+        Largest norm of W in internal units (rows have norm at most 1); ``"moments"`` scales W to it.
     ridge : float, default=0.0
-        Strength of ``ridge/2 ||W||^2``, in internal units.
+        Strength of ``ridge/2 ||W||^2``, in internal units; ``"moments"`` adds it to the variance within classes.
     max_iter : int or None, default=None
         Steps of an iterative algorithm; ``None`` lets the plan choose.
     calibration : {"tight", "paper"}, default="tight"
@@ -70,11 +72,13 @@ class MahalanobisLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Publ
     Attributes
     ----------
     components_ : array of shape (n_components, n_features)
-        The map L of `transform`, in the user's units: ``W = L^T L``. As many rows as W has rank, the strongest first.
+        The map L of `transform`, in the user's units: ``W = L^T L``. As many rows as asked for, else as W has rank; the
+        strongest first.
     classes_ : array
         Absent after `fit_pairs`.
-    bounds_ : FeatureBounds, FeatureBall or None
-        The domain that rows are clipped into, in `fit` and after it; ``None``: they are not clipped.
+    bounds_ : FeatureDomain or None
+        The domain that rows are clipped into, in `fit` and after it: declared, or found by the fit. ``None``: they are
+        not clipped.
     plan_ : Plan
         What ran, with which noise.
     certificate_ : PrivacyCertificate or None
@@ -95,7 +99,7 @@ class MahalanobisLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Publ
     >>> X, y = load_iris(return_X_y=True)
     >>> learner = en.MahalanobisLearner(epsilon=4.0, bounds=(0, 8), classes=(0, 1, 2)).fit(X, y)
     >>> learner.plan_.algorithm, learner.certificate_.epsilon, learner.get_mahalanobis_matrix().shape
-    ('noisy-gd', 4.0, (4, 4))
+    ('moments', 4.0, (4, 4))
 
     """
 
@@ -112,6 +116,7 @@ class MahalanobisLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Publ
         *,
         algorithm: str | Callable[..., Plan] = "auto",
         surrogate: str | Surrogate | None = None,
+        n_components: int | None = None,
         bounds: Any = None,
         classes: Sequence[Any] | None = None,
         domain: str = "frobenius",
@@ -126,6 +131,7 @@ class MahalanobisLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Publ
         self.delta = delta
         self.algorithm = algorithm
         self.surrogate = surrogate
+        self.n_components = n_components
         self.bounds = bounds
         self.classes = classes
         self.domain = domain
@@ -142,7 +148,7 @@ class MahalanobisLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Publ
         self._need_bounds()
         X, y = self._checked(X, y, ensure_min_samples=2)
         classes = self._public_classes(y)
-        self._take(self._run(X, y, {"classes": classes, "domain": self.domain}))
+        self._take(self._run(X, y, {"classes": classes, **self._of_metric}))
         self.classes_ = np.asarray(classes)
         return self
 
@@ -165,8 +171,8 @@ class MahalanobisLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Publ
         Adjacency is still one record: its features and the flags of all the pairs it is in. **Which records are paired
         is public**, like n, and has to be: pairs that somebody chose by looking at labels or features tell about them,
         and no noise covers that. Draw them at random, or take them from something public. The noise grows with the
-        number of pairs of the record that is in most of them, so spread the pairs evenly. With privacy only noisy-gd
-        (``"auto"``) has a proof for this (``docs/proofs.md``, Lemma 12).
+        number of pairs of the record that is in most of them, so spread the pairs evenly. With privacy only moments
+        (``"auto"``) and noisy-gd have a proof for this (``docs/proofs.md``, Lemmas 21 and 12).
 
         """
         self._need_bounds()
@@ -176,8 +182,7 @@ class MahalanobisLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Publ
         flags = flags_of(similar, len(numbers))
         listed = pair_list_of(numbers, len(X))
         options = {**(self.options or {}), "listed_pairs": (listed.pairs, listed.most)}
-        arguments = {"algorithm": FROM_PAIRS, "options": options, "domain": self.domain}
-        self._take(self._run(X, np.column_stack([numbers, flags]), arguments))
+        self._take(self._run(X, np.column_stack([numbers, flags]), {"options": options, **self._of_metric}))
         if hasattr(self, "classes_"):
             del self.classes_
         return self
@@ -198,7 +203,7 @@ class MahalanobisLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Publ
         first = getattr(self, "_online", None) is None
         X, y = self._checked(X, y, reset=first)
         declared = self._declared_classes(classes)
-        arguments = {"classes": declared, "domain": self.domain}
+        arguments = {"classes": declared, **self._of_metric}
 
         def begin() -> list[OnlineRun]:
             made = self._open_plan(n_total, fresh_index_seed(self.random_state), arguments)
@@ -214,8 +219,9 @@ class MahalanobisLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Publ
         """Rows mapped so that their Euclidean distance is the learnt one."""
         rows = self._new_rows(X).array()
         mapped = np.empty((len(rows), len(self.components_)))
+        metric = self.get_metric()
         for block in row_blocks(rows):
-            mapped[block] = self._clipped(rows[block]) @ self.components_.T
+            mapped[block] = metric.mapped(rows[block]) + metric.origin
         return mapped
 
     def get_mahalanobis_matrix(self) -> Array:
@@ -228,8 +234,8 @@ class MahalanobisLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Publ
         """The learnt distance of each pair of vectors; `pairs` has shape (m, 2, n_features)."""
         self._need_fit()
         vectors = vectors_of_pairs(pairs, self.n_features_in_)
-        first, second = self._clipped(vectors[:, 0]), self._clipped(vectors[:, 1])
-        distances: Array = np.linalg.norm((first - second) @ self.components_.T, axis=1)
+        metric = self.get_metric()
+        distances: Array = np.linalg.norm(metric.mapped(vectors[:, 0]) - metric.mapped(vectors[:, 1]), axis=1)
         return distances
 
     def pair_score(self, pairs: Any) -> Array:
@@ -249,20 +255,22 @@ class MahalanobisLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Publ
         """How many columns `transform` gives, for `get_feature_names_out`."""
         return int(self.components_.shape[0])
 
-    def _clipped(self, rows: Array) -> Array:
-        """Rows as training saw them: clipped into the bounds, if there are any."""
-        return rows if self.bounds_ is None else self.bounds_.clipped(rows)
+    @property
+    def _of_metric(self) -> dict[str, Any]:
+        """What a plan of a metric is told beside the parameters of every estimator."""
+        return {"domain": self.domain, "n_components": self.n_components}
 
     def _take(self, fitted: Fitted) -> None:
-        self.components_ = components_of(fitted)
+        self.components_ = components_of(fitted, self.n_components)
 
     def _expected_shapes(self) -> dict[str, tuple[int | None, ...]]:
         return {"components_": (None, self.n_features_in_)}
 
     def _need_a_proof_for_pairs(self) -> None:
-        if self.algorithm not in ("auto", FROM_PAIRS):
+        proved = [a.name for a in algorithms() if "listed_pairs" in a.options]
+        if self.algorithm not in ("auto", *proved):
             raise AssumptionError(
-                f"listed pairs need an algorithm with a proof for them: {FROM_PAIRS}",
+                f"listed pairs need an algorithm with a proof for them: {' or '.join(proved)}",
                 f"algorithm={self.algorithm!r}",
                 'Use algorithm="auto", or fit(X, y) on labelled rows.',
             )
@@ -280,21 +288,29 @@ class MahalanobisLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Publ
 
 
 class LearntMetric:
-    """The distance ``||L (u - v)||`` of two vectors, both clipped into the bounds first."""
+    """The distance ``||L (u - v)||`` of two vectors, both clipped into the bounds first, as the training rows were."""
 
     def __init__(self, components: Array, bounds: FeatureDomain | None) -> None:
         self.components, self.bounds = np.array(components), bounds
+        self._internal, self.origin = self.components, np.zeros(len(self.components))
+        if bounds is not None:
+            self._internal, self.origin = bounds.from_user(self.components, self.origin)
+
+    def mapped(self, rows: Array) -> Array:
+        """Rows whose Euclidean distances are the learnt ones; with `origin` added, and inside, ``rows @ L^T``."""
+        mapped: Array = (rows if self.bounds is None else self.bounds.to_internal(rows)) @ self._internal.T
+        return mapped
 
     def __call__(self, u: Any, v: Any) -> float:
-        pair = np.array([u, v], dtype=float)
-        first, second = pair if self.bounds is None else self.bounds.clipped(pair)
-        return float(np.linalg.norm(self.components @ (first - second)))
+        first, second = self.mapped(np.array([u, v], dtype=float))
+        return float(np.linalg.norm(first - second))
 
 
-def components_of(fitted: Fitted) -> Array:
+def components_of(fitted: Fitted, n_components: int | None = None) -> Array:
     """L with ``L^T L = fitted.coef``, one row per direction of the released W, the strongest first; at least one row.
 
-    W is split in internal units, where a feature's unit does not decide which directions are rounding errors.
+    `n_components` asks for so many rows, the weakest left out. W is split in internal units, where a feature's unit
+    does not decide which directions are rounding errors.
     """
     values, vectors = np.linalg.eigh(fitted.w)
     order = np.argsort(values)[::-1]
@@ -302,7 +318,9 @@ def components_of(fitted: Fitted) -> Array:
     rank = max(1, int(np.sum(values > values[0] * len(values) * np.finfo(float).eps)))
     # An eigenvector has no sign of its own: its largest entry is made positive.
     signs = np.sign(vectors[np.argmax(np.abs(vectors), axis=0), np.arange(len(values))])
-    directions = (np.sqrt(values) * signs * vectors).T[:rank]
+    directions = (np.sqrt(values) * signs * vectors).T[: rank if n_components is None else n_components]
+    if fitted.bounds is not None:
+        return np.asarray(fitted.bounds.mixed(directions) * fitted.bounds.scale)
     # Going to the user's units multiplied entry (i, j) by s_i s_j.
     internal, user = np.diag(fitted.w), np.diag(fitted.coef)
     scale = np.sqrt(np.divide(user, internal, out=np.zeros_like(user), where=internal > 0.0))

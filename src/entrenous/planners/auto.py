@@ -12,7 +12,8 @@ from entrenous.problem.tasks.task import Task
 
 def choose(budget: Budget, surrogate: Surrogate | None, ridge: float, task: Task) -> str:
     """Pure privacy: noise on the result of descent. Otherwise logistic regression in private units where the surrogate
-    is open, class moments for least squares, else noisy gradients, else the first algorithm that covers the task.
+    is open, class moments for a metric and for least squares, else noisy gradients, else the first algorithm that
+    covers the task.
     """
     if budget.is_pure and (surrogate is None or surrogate.convex) and algorithm_named("dpgdsc").covers(task):
         if ridge <= 0.0:
@@ -28,6 +29,7 @@ def choose(budget: Budget, surrogate: Surrogate | None, ridge: float, task: Task
         ("noisy-gd", True),
     )
     for name, suits in usual:
-        if suits and algorithm_named(name).covers(task):
+        record = algorithm_named(name, task)
+        if suits and record.covers(task) and record.takes(surrogate):
             return name
     return next(record.name for record in algorithms() if record.covers(task))

@@ -30,6 +30,7 @@ from entrenous.planners.private_scales import (
     clip_before_scales,
     gaussian_for_share,
     narrower_ranges,
+    stages_in_words,
     standardising,
 )
 from entrenous.planners.registry import algorithm
@@ -44,7 +45,6 @@ from entrenous.privacy.lemmas.pointwise import (
 from entrenous.privacy.lemmas.statistics import record_histogram_sensitivity
 from entrenous.privacy.mechanisms.gaussian import Gaussian
 from entrenous.problem.features.box import FeatureBounds
-from entrenous.problem.features.cut_box import CutBox
 from entrenous.problem.features.domain import FeatureDomain
 from entrenous.problem.features.private_bounds import PrivateBounds
 from entrenous.problem.features.ramps import normal_ramps
@@ -193,16 +193,9 @@ def _in_words(phases: Sequence[Phase], mu: float, domain: FeatureDomain, bent: i
     for phase in phases:
         assert phase.mechanism is not None
         cost[type(phase)] = 100.0 * (phase.mechanism.gdp or 0.0) / mu**2
-    ranges = [phase for phase in phases if isinstance(phase, Zoom | FindBounds)]
-    rounds = "two rounds" if FindCentre in cost else "one round"
-    # What an earlier fit found is not declared.
-    given = "found before" if isinstance(domain, CutBox) else "declared"
-    scales = cost.get(FindCentre, 0.0) + cost.get(Standardise, 0.0)
     said = [
         f"share of events {cost[EventShare]:.3g} %" if EventShare in cost else "no share of events (too few records)",
-        *(f"ranges of {phase.columns.size} columns {cost[type(phase)]:.3g} %" for phase in ranges),
-        *([] if ranges else [f"ranges as {given}"]),
-        f"means and scales in {rounds} {scales:.3g} %" if scales else f"scales as {given}",
+        *stages_in_words(phases, mu, domain),
         *([f"whitening {cost[Whiten]:.3g} %"] if Whiten in cost else []),
         *([f"shapes of {_bending(domain)} columns with {bent} ramps each"] if bent else []),
         f"{sum(phase.steps for phase in phases)} noisy gradients {cost[CappedDescent]:.3g} %",

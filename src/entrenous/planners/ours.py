@@ -9,7 +9,7 @@ from entrenous.engine.phases.descent import Descent
 from entrenous.engine.phases.listed_pairs import ListedDescent
 from entrenous.engine.phases.moment_release import MomentRelease
 from entrenous.engine.plan import Plan
-from entrenous.errors import AssumptionError, InputError
+from entrenous.errors import InputError
 from entrenous.planners.assumptions import (
     need_bounded_domain,
     need_bounded_slopes,
@@ -17,6 +17,7 @@ from entrenous.planners.assumptions import (
     steps_from,
 )
 from entrenous.planners.non_private import non_private_plan
+from entrenous.planners.pair_lists import ASSUMED, pair_list_from
 from entrenous.planners.registry import algorithm
 from entrenous.privacy.budget import Budget
 from entrenous.privacy.gaussian_dp import mu_for
@@ -29,15 +30,12 @@ from entrenous.privacy.lemmas.gradients import (
 from entrenous.privacy.lemmas.statistics import LEMMA_8, class_moments_sensitivity
 from entrenous.privacy.mechanisms.calibration import calibrated
 from entrenous.problem.features.domain import INTERNAL_DIAMETER
-from entrenous.problem.pair_list import PairList
 from entrenous.problem.problem import Problem
 
 CITATION = "entrenous"
 
 _WEIGHTS = (1.0, 1.0, 0.7)
 """Count, sums, second moments. 2c^2 < b^2, so the sums alone set the sensitivity 2b and the rest rides for free."""
-_ASSUMED = "which records are paired is public: no label had a say in it"
-"""What a certificate says of a list of pairs, because nobody can recompute it."""
 _SHRINKAGE = 0.5
 """Chosen, like the weights, by held-out AUC on breast_cancer, diabetes, german, debrecen and a part of ijcnn1."""
 
@@ -146,7 +144,7 @@ def noisy_gd(
     >>> round(plan.mechanisms[0].l2_sensitivity, 4)
     0.002
     """
-    listed = None if listed_pairs is None else _pair_list(problem, n, listed_pairs)
+    listed = None if listed_pairs is None else pair_list_from(problem, n, listed_pairs)
     if not budget.is_private:
         return non_private_plan("noisy-gd", CITATION, problem, n, max_iter, listed)
     need_gaussian("noisy-gd", budget)
@@ -174,15 +172,5 @@ def noisy_gd(
         budget,
         n,
         phases=(phase,),
-        remarks={} if listed is None else {"assumed": _ASSUMED},
+        remarks={} if listed is None else {"assumed": ASSUMED},
     )
-
-
-def _pair_list(problem: Problem, n: int, numbers: tuple[int, int]) -> PairList:
-    if not problem.score.listed_pairs:
-        raise AssumptionError(
-            "only a metric is learnt from listed pairs", f"task={problem.task!r}", "Leave listed_pairs out."
-        )
-    if not isinstance(numbers, tuple | list) or len(numbers) != 2:
-        raise InputError("listed_pairs must be two ints (pairs, most)", repr(numbers), "For example (500, 4).")
-    return PairList(*numbers).checked_for(n)

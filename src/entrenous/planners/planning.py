@@ -48,6 +48,7 @@ def plan(
     options: Mapping[str, Any] | None = None,
     intercept_share: float = 0.0,
     index_seed: int | None = None,
+    n_components: int | None = None,
 ) -> Plan:
     """Decide everything about a fit from public numbers; no data.
 
@@ -57,8 +58,9 @@ def plan(
     linear tasks take `domain` ``"l2-ball"`` or ``"whole-space"``; `radius` is the domain's, in internal units.
     `intercept_share` is the share of the budget that releases the intercept of an error-entropy regression, which pairs
     cannot see. `shape` ``"additive"`` lets a ranking bend in every numeric feature, ``"auto"`` where that pays
-    (``logistic-gd``). With ``bounds=PrivateBounds(...)`` a first release finds the bounds, and the algorithm has the
-    rest of the budget.
+    (``logistic-gd``). `n_components` is how many directions a metric may have, ``None`` for all; ``moments`` keeps
+    those that tell classes apart. With ``bounds=PrivateBounds(...)`` a first release finds the bounds, and the
+    algorithm has the rest of the budget.
 
     >>> print(plan("moments", n=1000, n_features=3, epsilon=1.0, bounds=(0, 1)).mechanisms[0].kind)
     gaussian
@@ -77,11 +79,12 @@ def plan(
     features = asked.within if isinstance(asked, PrivateBounds) else asked
     share = asked.share if isinstance(asked, PrivateBounds) else 0.0
     _check_intercept(intercept_share, share, kind, calibration)
+    _check_components(n_components, n_features, kind)
     public_classes = kind.public_classes(classes)
     public_targets = kind.public_targets(target_bounds, is_private=budget.is_private)
     if algorithm == "auto":
         algorithm = choose(budget, wanted, ridge, kind)
-    record = algorithm_named(algorithm) if isinstance(algorithm, str) else None
+    record = algorithm_named(algorithm, kind) if isinstance(algorithm, str) else None
     if record is not None:
         _check_fit(record, kind, wanted, calibration)
     elif not callable(algorithm):
@@ -104,6 +107,10 @@ def plan(
             # It plans the search itself.
             arguments.setdefault("zoom", share)
             share = 0.0
+    if "classes" in known:
+        arguments["classes"] = None if public_classes is None else len(public_classes)
+    if "n_components" in known:
+        arguments["n_components"] = n_components
     if "shape" in known:
         arguments["shape"] = shape
     else:
@@ -165,6 +172,22 @@ def _check_intercept(intercept_share: float, bounds_share: float, task: Task, ca
         )
 
 
+def _check_components(n_components: int | None, n_features: int, task: Task) -> None:
+    if n_components is None:
+        return
+    if not task.score.positive:
+        raise InputError(
+            "n_components is how many directions a metric has", f"task={task.name!r}", "Leave n_components=None."
+        )
+    whole = isinstance(n_components, numbers.Integral) and not isinstance(n_components, bool)
+    if not whole or not 1 <= n_components <= n_features:
+        raise InputError(
+            f"n_components must be an int from 1 to the number of features, {n_features}",
+            repr(n_components),
+            "None keeps all directions.",
+        )
+
+
 def _task_of(algorithm: str | Callable[..., Plan]) -> str:
     known = isinstance(algorithm, str) and algorithm != "auto"
     return algorithm_named(str(algorithm)).tasks[0] if known else "auc"
@@ -190,10 +213,12 @@ def _check_fit(record: Algorithm, task: Task, surrogate: Surrogate | None, calib
             f"task={task.name!r}",
             f"Use one of: {', '.join(a.name for a in algorithms() if a.covers(task))}.",
         )
-    if surrogate is not None and record.surrogates is not None and surrogate.name not in record.surrogates:
-        others = ", ".join(a.name for a in algorithms() if a.surrogates is None or surrogate.name in a.surrogates)
+    if not record.takes(surrogate):
+        others = ", ".join(a.name for a in algorithms() if a.covers(task) and a.takes(surrogate))
         raise AssumptionError(
-            f"{record.name} needs the {' or '.join(record.surrogates)} surrogate",
+            f"{record.name} needs the {' or '.join(record.surrogates)} surrogate"
+            if record.surrogates
+            else f"{record.name} has no surrogate for task={task.name!r}",
             f"surrogate={surrogate}",
             f"Leave surrogate=None, or use one of: {others}.",
         )
@@ -225,7 +250,7 @@ def _need_straight(shape: str, features: FeatureDomain | None, algorithm: str | 
 def _planner_arguments(
     known: Sequence[str], max_iter: int | None, calibration: str, options: Mapping[str, Any] | None
 ) -> dict[str, Any]:
-    reserved = ("max_iter", "calibration", "features", "shape")
+    reserved = ("max_iter", "calibration", "features", "shape", "classes", "n_components")
     given = dict(options or {})
     unknown = [key for key in given if key not in known or key in reserved]
     if unknown:
@@ -237,7 +262,11 @@ def _planner_arguments(
     if "max_iter" in known:
         given["max_iter"] = max_iter
     elif max_iter is not None:
-        raise InputError("this planner takes no steps", f"max_iter={max_iter}", "Leave max_iter=None.")
+        raise InputError(
+            "this planner takes no steps",
+            f"max_iter={max_iter}",
+            "Leave max_iter=None, or name one that does: noisy-gd.",
+        )
     if "calibration" in known:
         given["calibration"] = calibration
     return given

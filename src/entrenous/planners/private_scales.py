@@ -26,6 +26,7 @@ from entrenous.privacy.lemmas.statistics import feature_histograms_sensitivity
 from entrenous.privacy.mechanisms.gaussian import Gaussian
 from entrenous.problem.features.ball import FeatureBall
 from entrenous.problem.features.box import FeatureBounds
+from entrenous.problem.features.cut_box import CutBox
 from entrenous.problem.features.domain import FeatureDomain
 from entrenous.problem.features.private_bounds import PrivateBounds, searchable
 
@@ -68,9 +69,12 @@ def clip_before_scales(domain: FeatureDomain, before: Sequence[Phase]) -> float 
 
 
 def standardising(
-    domain: FeatureDomain, clip: float | None, n: int, mu: float, share: float, radius: float, ramps: int = 0
+    domain: FeatureDomain, clip: float | None, n: int, mu: float | None, share: float, radius: float, ramps: int = 0
 ) -> list[Phase]:
-    """One round, or where one is too noisy and two are not, two: the first finds a smaller domain for the second."""
+    """One round, or where one is too noisy and two are not, two: the first finds a smaller domain for the second.
+
+    Without privacy (`mu` is ``None``) one round without noise.
+    """
     columns = int(np.count_nonzero(domain.unit))
     if columns == 0:
         return []
@@ -81,6 +85,8 @@ def standardising(
     is_box = isinstance(domain, FeatureBounds)
     reach = min(1.0, 1.0 / half_widths) if is_box else max(domain.reach, 1.0 / corner)
     bound, weight = means_and_squares_sensitivity(n, columns, reach)
+    if mu is None:
+        return [Standardise(share, reach, 1.0 / half_widths, weight, radius, is_ball, None, ramps)]
     noise = gaussian_for_share(bound, share, mu)
     if not (_ONE_ROUND < noise.sigma * half_widths <= _TOO_NOISY) or half_widths <= ROW_REACH * corner or is_ball:
         return [Standardise(share, reach, 1.0 / half_widths, weight, radius, is_ball, noise, ramps)]
@@ -92,6 +98,23 @@ def standardising(
     second = share - first
     noise = gaussian_for_share(bound, second, mu)
     return [centre, Standardise(second, reach, 1.0 / inner, weight, radius, True, noise, ramps)]
+
+
+def stages_in_words(phases: Sequence[Phase], mu: float, domain: FeatureDomain) -> list[str]:
+    """What these stages cost, in percent of the budget, and what stays as it was declared."""
+    cost: dict[type, float] = {}
+    for phase in phases:
+        cost[type(phase)] = 0.0 if phase.mechanism is None else 100.0 * (phase.mechanism.gdp or 0.0) / mu**2
+    ranges = [phase for phase in phases if isinstance(phase, Zoom | FindBounds)]
+    rounds = "two rounds" if FindCentre in cost else "one round"
+    # What an earlier fit found is not declared.
+    given = "found before" if isinstance(domain, CutBox) else "declared"
+    scales = cost.get(FindCentre, 0.0) + cost.get(Standardise, 0.0)
+    return [
+        *(f"ranges of {phase.columns.size} columns {cost[type(phase)]:.3g} %" for phase in ranges),
+        *([] if ranges else [f"ranges as {given}"]),
+        f"means and scales in {rounds} {scales:.3g} %" if scales else f"scales as {given}",
+    ]
 
 
 def gaussian_for_share(bound: Bound, share: float, mu: float) -> Gaussian:

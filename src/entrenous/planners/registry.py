@@ -12,6 +12,7 @@ from entrenous.errors import InputError
 from entrenous.privacy.budget import Budget
 from entrenous.privacy.lemmas.bound import require_lemmas
 from entrenous.problem.problem import Problem
+from entrenous.problem.surrogates.base import Surrogate
 from entrenous.problem.tasks.task import Task
 from entrenous.registry import is_own, load_library
 
@@ -46,12 +47,14 @@ class Algorithm:
     needs: tuple[str, ...]
     cost: str
     surrogates: tuple[str, ...] | None
-    """Names it is limited to; ``None`` for all that meet its needs."""
+    """Names it is limited to; ``None`` for all that meet its needs, empty where a surrogate has no say."""
     default_surrogate: str
     default_radius: DefaultRadius
     online: bool
     lemmas: tuple[str, ...]
     """One of these is in every certificate of it."""
+    joins: bool = False
+    """Whether it shares its name with the algorithm that does the same for other tasks."""
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -66,6 +69,10 @@ class Algorithm:
     def covers(self, task: Task) -> bool:
         """Whether it can be used for this task."""
         return task.name in self.tasks or self.name in task.algorithms
+
+    def takes(self, surrogate: Surrogate | None) -> bool:
+        """Whether it can be used with this surrogate; ``None``: with its own."""
+        return surrogate is None or self.surrogates is None or surrogate.name in self.surrogates
 
 
 def unit_radius(budget: Budget, n: int, dimension: int) -> float:
@@ -93,20 +100,24 @@ def algorithm(
     surrogate: str = "logistic",
     radius: DefaultRadius = unit_radius,
     online: bool = False,
+    joins: bool = False,
 ) -> Callable[[P], P]:
     """Decorator: this planner is behind the name.
 
     `lemmas` are those that its certificates rest on, one at least; `surrogate` and `radius` are its own where none are
-    asked for. What a planner's signature says (options, calibrations) is read from there.
+    asked for. `joins` says that the name exists for other tasks, which keep it: the task then decides which of the two
+    is meant. What a planner's signature says (options, calibrations) is read from there.
     """
 
     def register(planner: P) -> P:
-        known = _ALGORITHMS.get(name)
-        if known is not None and known.planner.__module__ != planner.__module__:
-            raise InputError(
-                "an algorithm needs a name of its own", f"{name!r}, which exists", "See entrenous.algorithms()."
-            )
-        _ALGORITHMS[name] = Algorithm(
+        for known in _named(name):
+            is_this = known.planner.__module__ == planner.__module__
+            apart = known.joins != joins and not set(known.tasks) & set(tasks)
+            if not is_this and not (apart and is_own(known.planner) == is_own(planner)):
+                raise InputError(
+                    "an algorithm needs a name of its own", f"{name!r}, which exists", "See entrenous.algorithms()."
+                )
+        _ALGORITHMS[name, joins] = Algorithm(
             name,
             planner,
             citation,
@@ -120,8 +131,9 @@ def algorithm(
             radius,
             online,
             lemmas,
+            joins,
         )
-        require_lemmas(name, lemmas, is_own=is_own(planner))
+        require_lemmas(name, lemmas, is_own=is_own(planner), tasks=tasks if joins else ())
         return planner
 
     return register
@@ -171,7 +183,13 @@ class Algorithms(Sequence[Algorithm]):
         return "\n".join("  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in table)
 
 
-_ALGORITHMS: dict[str, Algorithm] = {}
+_ALGORITHMS: dict[tuple[str, bool], Algorithm] = {}
+"""By name, and whether it joins another of that name."""
+
+
+def _named(name: str) -> list[Algorithm]:
+    """Those of this name, the one that others joined first."""
+    return [_ALGORITHMS[key] for key in ((name, False), (name, True)) if key in _ALGORITHMS]
 
 
 def algorithms() -> Algorithms:
@@ -181,12 +199,13 @@ def algorithms() -> Algorithms:
     return Algorithms(ours_first)
 
 
-def algorithm_named(name: str) -> Algorithm:
-    """The record behind a name."""
+def algorithm_named(name: str, task: Task | None = None) -> Algorithm:
+    """The record behind a name: the one that covers the task, if there are two."""
     load_library()
-    try:
-        return _ALGORITHMS[name]
-    except KeyError:
+    known = _named(name)
+    if not known:
+        names = dict.fromkeys(name for name, _ in _ALGORITHMS)
         raise InputError(
-            "algorithm must be 'auto' or one of " + ", ".join(_ALGORITHMS), repr(name), "See entrenous.algorithms()."
-        ) from None
+            "algorithm must be 'auto' or one of " + ", ".join(names), repr(name), "See entrenous.algorithms()."
+        )
+    return next((record for record in known if task is not None and record.covers(task)), known[0])

@@ -12,8 +12,8 @@ from entrenous.problem.tasks.task import task_named
 @cache
 def takes_rows_without_array(name: str, task: str) -> bool:
     """Whether an algorithm asks nothing of the rows but sums and moments, as sparse tables answer them."""
-    record = algorithm_named(name)
     kind = task_named(task)
+    record = algorithm_named(name, kind)
     if kind.score.positive or not record.covers(kind):
         return False
     targets = (0.0, 1.0) if kind.has_targets else None

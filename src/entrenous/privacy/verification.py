@@ -117,7 +117,7 @@ def _need_known_algorithm(certificate: PrivacyCertificate, found: Findings) -> N
         if certificate.problem != NO_PROBLEM or lemmas != {LEMMA_11}:
             raise _false("list of releases", f"histograms ({LEMMA_11}) alone", ", ".join(sorted(lemmas)))
         return
-    requirement = requirement_of(name)
+    requirement = requirement_of(name, certificate.problem["task"])
     if requirement is None:
         found.reservations.append(f"the algorithm {name!r} is not one of this library: what it needs is not known here")
         if lemmas <= set(_BESIDE):

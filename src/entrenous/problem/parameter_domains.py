@@ -31,6 +31,10 @@ class ParameterDomain(ABC):
     def project(self, w: Array) -> Array:
         """The nearest point of the domain."""
 
+    def norm(self, w: Array) -> float:
+        """What `radius` bounds, of a point of the right kind."""
+        return float(np.linalg.norm(w))
+
 
 @part
 @dataclass(frozen=True)
@@ -77,6 +81,9 @@ class NuclearPSD(ParameterDomain):
         if float(values.sum()) > self.radius:
             values = _onto_simplex(values, self.radius)
         return (vectors * values) @ vectors.T
+
+    def norm(self, w: Array) -> float:
+        return float(np.trace(w))
 
 
 @part

@@ -75,7 +75,7 @@ def pair_list_of(pairs: Codes, rows: int) -> PairList:
 def listed_objective(problem: Problem, w: Array, X: Array, pairs: Codes) -> tuple[float, Array]:
     """``F(w)`` and its gradient: the mean over the listed pairs, plus the ridge."""
     total, gradient = 0.0, np.zeros_like(w)
-    for block in _blocks(len(pairs), X.shape[1]):
+    for block in pair_blocks(len(pairs), X.shape[1]):
         i, j, similar = pairs[block].T
         # The score compares labels. Flags against ones: equal means similar.
         alike = np.ones_like(similar)
@@ -148,6 +148,7 @@ class ListedMinimise(Minimise):
         return Released(w, None, iterations)
 
 
-def _blocks(pairs: int, n_features: int) -> Iterator[slice]:
+def pair_blocks(pairs: int, n_features: int) -> Iterator[slice]:
+    """A list of pairs in portions whose differences fit into a core's cache."""
     step = max(1, _TILE // n_features)
     return (slice(start, start + step) for start in range(0, pairs, step))

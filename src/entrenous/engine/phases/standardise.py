@@ -95,7 +95,7 @@ class Standardise(StatisticPhase):
     radius: float
     by_peers: bool
     """Whether noisy variances are drawn to the columns' mean variance rather than to a public guess."""
-    noise: Mechanism
+    noise: Mechanism | None
     ramps: int = 0
     """Ramps of each numeric column in the domain that is found, so that scores may bend; 0: they are linear."""
 
@@ -104,8 +104,12 @@ class Standardise(StatisticPhase):
             raise InputError(f"ramps must be an int from 0 to {MOST_RAMPS}", repr(self.ramps), "9 are plenty.")
 
     @property
-    def mechanism(self) -> Mechanism:
+    def mechanism(self) -> Mechanism | None:
         return self.noise
+
+    @property
+    def unit_rows(self) -> bool:
+        return self.noise is None
 
     @property
     def numbers(self) -> dict[str, Any]:
@@ -130,7 +134,7 @@ class Standardise(StatisticPhase):
 
     def check(self, domain: FeatureDomain) -> None:
         """The domain is public or released, so that an error tells nothing about a row."""
-        if domain.reach > self.reach * (1.0 + _ROUNDING):
+        if self.noise is not None and domain.reach > self.reach * (1.0 + _ROUNDING):
             raise PrivacyError(
                 f"standardising is priced for rows whose entries are at most {self.reach:g}",
                 f"{domain.reach:g}",
@@ -139,7 +143,8 @@ class Standardise(StatisticPhase):
 
     def release(self, X: Rows, noise: NoiseSource) -> tuple[Array, Array]:
         """Means and mean squares as they leave the phase, in internal units."""
-        means, squares = np.split(self.noise.release(self.exact(X), noise), 2)
+        value = self.exact(X)
+        means, squares = np.split(value if self.noise is None else self.noise.release(value, noise), 2)
         return means, squares / self.weight
 
     def exact(self, X: Rows) -> Array:
@@ -149,7 +154,8 @@ class Standardise(StatisticPhase):
     def standardised(self, domain: FeatureDomain, means: Array, squares: Array) -> tuple[CutBox, ScaleNoise]:
         """The domain of rows in standard deviations, and what noise does to its scales, from what was released."""
         varies = domain.unit > 0.0
-        sd, h = self.noise.rms(1), self.half_width
+        # Without noise the ranges may be those of the rows themselves.
+        sd, h = (0.0, domain.reach) if self.noise is None else (self.noise.rms(1), self.half_width)
         # In half-widths: the guesses about typical columns are in these units.
         shrink = spread_by_peers if self.by_peers else spread_by_prior
         found = shrink(means[varies] / h, sd / h, squares[varies] / h**2, sd / self.weight / h**2)

@@ -107,15 +107,17 @@ class Requirement:
     """Whether the algorithm is the user's."""
 
 
-_REQUIREMENTS: dict[str, Requirement] = {}
+_REQUIREMENTS: dict[tuple[str, str | None], Requirement] = {}
+"""By algorithm and task; no task: whatever the task is, unless it has an entry of its own."""
 
 
-def require_lemmas(algorithm: str, lemmas: tuple[str, ...], *, is_own: bool) -> None:
-    """State which lemmas the certificates of an algorithm must rest on."""
-    _REQUIREMENTS[algorithm] = Requirement(lemmas, is_own)
+def require_lemmas(algorithm: str, lemmas: tuple[str, ...], *, is_own: bool, tasks: tuple[str, ...] = ()) -> None:
+    """State which lemmas the certificates of an algorithm must rest on, for these tasks or (none) for all others."""
+    for task in tasks or (None,):
+        _REQUIREMENTS[algorithm, task] = Requirement(lemmas, is_own)
 
 
-def requirement_of(algorithm: str) -> Requirement | None:
+def requirement_of(algorithm: str, task: str) -> Requirement | None:
     """What an algorithm's certificate must contain; ``None`` for one that is not registered here."""
     load_library()
-    return _REQUIREMENTS.get(algorithm)
+    return _REQUIREMENTS.get((algorithm, task), _REQUIREMENTS.get((algorithm, None)))
