@@ -51,7 +51,7 @@ def files(tmp_path_factory):
         labels = np.arange(120) % 3 if name == "classes" else Y
         model = en.AUCClassifier(**{"epsilon": 1.0, "bounds": (-5, 5), **settings}).fit(X, labels)
         made[name] = taken_apart(en.save(model, folder / name))
-    metric = en.MahalanobisLearner(1.0, bounds=(-5, 5), classes=(0, 1), max_iter=3).fit(X, Y)
+    metric = en.MahalanobisLearner(1.0, bounds=(-5, 5), classes=(0, 1), algorithm="noisy-gd", max_iter=3).fit(X, Y)
     made["metric"] = taken_apart(en.save(metric, folder / "metric"))
     ranges = {"bounds": (-5, 5), "target_bounds": (-9, 9)}
     entropy = en.ErrorEntropyRegressor(1.0, max_iter=3, **ranges).fit(X, X[:, 0])

@@ -65,7 +65,7 @@ def test_the_stated_noise_is_the_noise(algorithm):
 def test_a_metric_as_a_picture():
     learner = en.MahalanobisLearner(4.0, bounds=(0, 8), classes=(0, 1, 2)).fit(X, Y)
     ax = plot_metric(learner)
-    unit = learner.plan_.features.unit
+    unit = learner.bounds_.unit
     np.testing.assert_allclose(
         ax.images[0].get_array(), learner.get_mahalanobis_matrix() * np.outer(unit, unit), rtol=1e-9
     )

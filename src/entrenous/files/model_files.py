@@ -93,7 +93,8 @@ def load(path: str | Path) -> Any:
         if plans:
             estimator.plan_, estimator.n_iter_ = plans[0], _whole(header["n_iter"])
         # Files from before rows were clipped for scoring too have the box of a stream's units here.
-        only_units = bool(plans) and plans[0].features is None
+        finds = any(phase.finds_bounds for plan in plans for phase in plan.phases)
+        only_units = bool(plans) and plans[0].features is None and not finds
         estimator.bounds_ = None if only_units else _domain(header["bounds"])
         if estimator.has_plan_per_class:
             estimator.plans_ = plans

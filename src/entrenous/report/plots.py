@@ -50,7 +50,7 @@ def plot_coefficients(estimator: Any, *, most: int = 20, ax: Axes | None = None)
 
 
 def plot_metric(learner: Any, *, ax: Axes | None = None) -> Axes:
-    """The learnt matrix of a `MahalanobisLearner`, each entry scaled to the ranges of its two features.
+    """The learnt matrix of a `MahalanobisLearner`, in units of the ranges or spread that its fit knows of each feature.
 
     The diagonal says how much a feature counts in the distance, the rest how features are combined.
     """
