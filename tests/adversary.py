@@ -18,6 +18,7 @@ from entrenous.engine.phases.calibrate import Calibrate
 from entrenous.engine.phases.capped_descent import CappedDescent, class_weights
 from entrenous.engine.phases.descent import Descent
 from entrenous.engine.phases.event_share import EventShare
+from entrenous.engine.phases.labelled_moments import LabelledMomentRelease
 from entrenous.engine.phases.moment_release import MomentRelease
 from entrenous.engine.phases.phase import Phase, Released
 from entrenous.engine.phases.sampled_descent import SampledDescent
@@ -66,7 +67,7 @@ OPTIONS: dict[str, tuple[Any, ...]] = {
     "shrinkage": (0.0, 0.5),
     "bound": ("expectation", "high-probability"),
     "constants": ("true", "printed"),
-    # A list of pairs is another kind of data: test_sensitivity.py attacks it.
+    # A list of pairs is another kind of data: test_listed_pairs.py and test_metric_moments.py attack it.
     "listed_pairs": (None,),
     "zoom": (0.05, 0.0, 0.3),
     "standardise": (0.1, 0.0, 0.5),
@@ -80,7 +81,7 @@ OPTIONS: dict[str, tuple[Any, ...]] = {
 MOST_STEPS = 500
 """Longer runs are left out: ten tables each, and they show nothing that shorter ones do not."""
 
-_OWN_ARGUMENTS = ("max_iter", "calibration", "index_seed", "features", "shape")
+_OWN_ARGUMENTS = ("max_iter", "calibration", "index_seed", "features", "shape", "classes", "n_components")
 
 
 def request(record: en.Algorithm, rng: np.random.Generator) -> dict[str, Any]:
@@ -99,13 +100,14 @@ def request(record: en.Algorithm, rng: np.random.Generator) -> dict[str, Any]:
     # At so few records the printed one has its side conditions met by a large epsilon only.
     sampled = "batch" in record.options
     pure = "pure" in record.privacy and rng.random() < 0.3
+    allowed = record.surrogates or (None,)
     wanted = {
         "task": task,
         "n": one_of((2, 8)) if sampled else int(rng.integers(2, 13)),
         "n_features": int(rng.integers(1, 4)),
         "epsilon": 30.0 if sampled and calibration == "paper" else 1.0 if sampled else one_of((0.3, 1.0, 4.0)),
         "delta": 0.0 if pure else 1e-3 if sampled else 1e-5,
-        "surrogate": one_of(record.surrogates or (STRAIGHT if straight else SURROGATES)),
+        "surrogate": one_of((STRAIGHT if straight else SURROGATES) if record.surrogates is None else allowed),
         "radius": 0.15 if straight else one_of((None, 0.35, 1.0, 4.0)),
         "ridge": one_of((0.0, 10.0) if straight else (0.0, 0.1, 2.0)),
         "bounds": en.FeatureBall(1.0),
@@ -226,6 +228,11 @@ def _(phase: SampledDescent, n):
 @perturbed.register
 def _(phase: MomentRelease, problem, X, y, w):
     return rows_of(X).class_moments(y).weighted(phase.weights)
+
+
+@perturbed.register
+def _(phase: LabelledMomentRelease, problem, X, y, w):
+    return phase.exact(rows_of(X), y)
 
 
 @perturbed.register

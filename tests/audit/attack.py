@@ -10,6 +10,7 @@ from scipy import stats
 from audit.bounds import Statistic, best_event
 from entrenous.engine.phases.calibrate import Calibrate
 from entrenous.engine.phases.capped_descent import CappedDescent, class_weights
+from entrenous.engine.phases.metric_release import MetricRelease
 from entrenous.engine.phases.moment_release import MomentRelease
 from entrenous.engine.phases.phase import Released
 from entrenous.engine.phases.whiten import Whiten
@@ -42,6 +43,8 @@ def releases(phase, problem, data, start, noise):
     if isinstance(phase, MomentRelease):
         exact = rows_of(data[0]).class_moments(data[1])
         return lambda: phase.release(exact, noise).weighted(phase.weights)
+    if isinstance(phase, MetricRelease):
+        return lambda: phase.release(rows_of(data[0]), data[1], noise)
     if isinstance(phase, Whiten):
         moments = phase.exact(rows_of(data[0]))
         return lambda: moments if phase.noise is None else phase.noise.release(moments, noise)
@@ -97,7 +100,7 @@ class Attack:
     def noise(self, divisor=1.0):
         """Distribution of the noise in the statistic, from public numbers."""
         phase = with_less_noise(self.phase, divisor)
-        if isinstance(phase, MomentRelease | Whiten | CappedDescent | Calibrate):
+        if isinstance(phase, MomentRelease | MetricRelease | Whiten | CappedDescent | Calibrate):
             return stats.norm(scale=phase.mechanism.sigma)
         spread = phase.noise_per_coefficient(self.problem, len(self.first[0]))
         if mechanism_of(phase).gdp is not None:

@@ -113,6 +113,13 @@ def neighbours(task, n, n_features, record):
     if task == "directions":
         # The record stands at a right angle to the others, or among them.
         return (np.abs(np.where(np.arange(n)[:, None] == record, X[:, ::-1], X)), y), (np.abs(X), y)
+    if task == "poles":
+        # One class; the record stands at either pole.
+        return (X, np.zeros(n)), (-np.abs(X), np.zeros(n))
+    if task == "flags":
+        # The record is compared with everybody else, who is like it or not.
+        pairs = np.array([(record, other) for other in range(n) if other != record])
+        return tuple((X, np.column_stack([pairs, np.full(n - 1, flag)])) for flag in (1, 0))
     if task == "metric":
         # Far apart and of two classes, or of one.
         return (X, y), (X, np.zeros(n))
@@ -154,8 +161,13 @@ _NEARLY_ALL_ON_WHITENING = {
 _COUNTS = _ONE_GRADIENT | {"options": {"zoom": 0.0, "standardise": 0.0, "calibrate": 0.95}}
 """Nearly all of the budget on the counts by score and class, which come last."""
 
+_ONE_RELEASE = {"n": 4, "n_features": 2, "surrogate": None, "options": {"zoom": 0.0, "standardise": 0.0}}
+_ONE_RELEASE_OF_PAIRS = _ONE_RELEASE | {"options": {"zoom": 0.0, "standardise": 0.0, "listed_pairs": (3, 3)}}
+
 SCENARIOS = [
     Scenario("moments", {"n": 4, "surrogate": "square", "radius": None}, draws=2000),
+    Scenario("moments", _ONE_RELEASE, task="metric", data="poles", draws=2000),
+    Scenario("moments", _ONE_RELEASE_OF_PAIRS, task="metric", data="flags", draws=2000, remark="pairs"),
     Scenario("noisy-gd", _GRADIENTS, draws=2000),
     Scenario("logistic-gd", _ONE_GRADIENT, data="pointwise-classification", draws=2000),
     Scenario("logistic-gd", _NEARLY_ALL_ON_WHITENING, phase=1, data="directions", draws=2000, remark="whitening"),
@@ -202,7 +214,7 @@ def _in_metric():
     one_step, inside = {"max_iter": 1}, {"radius": 0.45, "index_seed": 4}
     changes = {"noisy-gd": one_step, "dpgdc2": one_step, "kang-gp": one_step}
     changes |= {s.algorithm: inside for s in SCENARIOS if s.setting == _HUAI}
-    tasks = {record.name: record.tasks for record in en.algorithms()}
+    tasks = {record.name: record.tasks for record in en.algorithms() if not record.joins}
     for scenario in SCENARIOS:
         if "metric" not in tasks[scenario.algorithm]:
             continue

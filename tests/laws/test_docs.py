@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from entrenous.privacy.lemmas import descent, gradients, pointwise, statistics, streams
+from entrenous.privacy.lemmas import descent, gradients, metric_moments, pointwise, statistics, streams
 
 ROOT = Path(__file__).parents[2]
 PROOFS = (ROOT / "docs" / "proofs.md").read_text(encoding="utf-8")
 LEMMA = re.compile(r"Lemma (\d+)")
 
-FAMILIES = (descent, gradients, pointwise, statistics, streams)
+FAMILIES = (descent, gradients, metric_moments, pointwise, statistics, streams)
 
 
 def public_functions():

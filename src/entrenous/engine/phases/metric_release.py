@@ -58,6 +58,11 @@ class MetricRelease(Phase):
     def solver(self, X: Rows, y: AnyArray, ridge: float) -> Callable[[Array], Array]:
         """From such a vector to a matrix; it reads nothing of the rows but their number and width."""
 
+    def release(self, X: Rows, y: AnyArray, noise: NoiseSource) -> Array:
+        """The vector as it leaves the phase."""
+        value = self.exact(X, y)
+        return value if self.noise is None else self.noise.release(value, noise)
+
     def run(
         self, problem: Problem, X: Rows, y: AnyArray, so_far: Released, noise: NoiseSource, progress: Progress
     ) -> Released:
@@ -67,8 +72,7 @@ class MetricRelease(Phase):
             progress(1, 1)
             return Released(self._scaled(problem, np.eye(X.shape[1])), None, 1, np.zeros(problem.start().shape))
         rows = X if varies.all() else DenseRows(X.array()[:, varies])
-        value = self.exact(rows, y)
-        released = value if self.noise is None else self.noise.release(value, noise)
+        released = self.release(rows, y, noise)
         solve = self.solver(rows, y, problem.ridge)
 
         def metric(vector: Array) -> Array:

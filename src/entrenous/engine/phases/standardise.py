@@ -155,7 +155,7 @@ class Standardise(StatisticPhase):
         """The domain of rows in standard deviations, and what noise does to its scales, from what was released."""
         varies = domain.unit > 0.0
         # Without noise the ranges may be those of the rows themselves.
-        sd, h = (0.0, domain.reach) if self.noise is None else (self.noise.rms(1), self.half_width)
+        sd, h = (0.0, domain.reach or 1.0) if self.noise is None else (self.noise.rms(1), self.half_width)
         # In half-widths: the guesses about typical columns are in these units.
         shrink = spread_by_peers if self.by_peers else spread_by_prior
         found = shrink(means[varies] / h, sd / h, squares[varies] / h**2, sd / self.weight / h**2)

@@ -17,8 +17,10 @@ from entrenous.engine.rows.labelled_moments import LabelledMoments
 
 RAREST = 0.005
 """Share of the records, or of the pairs, that a class, or the similar pairs, are taken to have at least."""
-_PLAIN = 0.2
-"""Weight of the plain distance beside that of a direction in which classes differ most, which is 1."""
+PLAIN, _PLAIN_SHARE = 0.2, 0.3
+"""Weight of the plain distance beside that of a direction in which classes differ most, which is 1; less where its
+squares over all directions would come to more than this times the directions in which classes can differ at all. The
+second was chosen on letter and digits with two classes, after a first look at breast cancer."""
 _LEAST_VARIANCE = 0.2
 """Least variance of a direction, in mean variances."""
 _LEAST_TRACE = 0.05
@@ -55,7 +57,8 @@ def metric_from_moments(moments: LabelledMoments, noise: MomentNoise, ridge: flo
     spread = (drawn.T * share) @ drawn
     within = np.diag(variance - share @ (trust * around[:, None])) - spread
     known = float((share @ trust) @ prior / prior.sum())
-    return weighed(within, spread, basis, edge(noise.second / n, d), ridge, 1.0 - known, rank)
+    plain = min(PLAIN, math.sqrt(_PLAIN_SHARE * (len(counts) - 1) / d)) + (1.0 - known) ** 2
+    return weighed(within, spread, basis, edge(noise.second / n, d) + ridge, plain, rank)
 
 
 def class_sizes(counts: Array, n: int) -> Array:
@@ -88,20 +91,17 @@ def true_variances(matrix: Array, noise: float) -> tuple[Array, Array]:
     return np.maximum(found, _LEAST_VARIANCE * max(float(values.sum()), _LEAST_TRACE) / d), vectors
 
 
-def weighed(
-    within: Array, between: Array, basis: Array, blur: float, ridge: float, unknown: float, rank: int | None
-) -> Array:
+def weighed(within: Array, between: Array, basis: Array, blur: float, plain: float, rank: int | None) -> Array:
     """The matrix, from the variance within and between classes in this basis.
 
-    `blur` is added to what is whitened: below it noise decides. `unknown` is the share of the differences between
-    classes that noise hides; as much weight goes to the plain distance.
+    `blur` is added to what is whitened: below it noise decides. `plain` is the weight of the plain distance.
     """
     values, vectors = np.linalg.eigh(within)
     least = 1e-6 * max(float(values[-1]), 1e-12)
-    whitening = vectors / np.sqrt(np.maximum(values, 0.0) + max(blur + ridge, least))
+    whitening = vectors / np.sqrt(np.maximum(values, 0.0) + max(blur, least))
     strength, turned = np.linalg.eigh(whitening.T @ between @ whitening)
     strength = np.maximum(strength, 0.0)
-    weights = np.sqrt(strength / (1.0 + strength)) + _PLAIN + unknown**2
+    weights = np.sqrt(strength / (1.0 + strength)) + plain
     if rank is not None:
         # Sorted upwards.
         weights[: max(0, weights.size - rank)] = 0.0

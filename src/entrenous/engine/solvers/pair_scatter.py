@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from entrenous.arrays import Array
-from entrenous.engine.solvers.metric_moments import RAREST, edge, true_variances, weighed
+from entrenous.engine.solvers.metric_moments import PLAIN, RAREST, edge, true_variances, weighed
 
 _BLUR, _OF_SAMPLE = 0.5, 4.0
 """What is added before whitening: this times the noise's largest eigenvalue and, for the chance in so many pairs, this
@@ -53,4 +53,4 @@ def metric_from_scatter(scatter: Scatter, pairs: int, noise: float, ridge: float
     known = float((trust * np.square(unit)).sum()) / float(variance.sum()) ** 2
     chance = _OF_SAMPLE * usual * float(variance.mean()) * math.sqrt(d / count)
     blur = _BLUR * math.hypot(edge(noise / (2.0 * count), d), chance)
-    return weighed(within, np.diag(variance) - within, basis, blur, ridge, 1.0 - known, rank)
+    return weighed(within, np.diag(variance) - within, basis, blur + ridge, PLAIN + (1.0 - known) ** 2, rank)
