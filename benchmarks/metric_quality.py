@@ -50,6 +50,9 @@ PLAIN, UNITS, OURS, SHUFFLED, DESCENT, KANG, FREE, MINIMUM, FORMER = (
     "noisy-gd without privacy",
     "noisy-gd without privacy, radius 1",
 )
+METHODS = (PLAIN, UNITS, SHUFFLED, DESCENT, KANG, OURS, FREE, MINIMUM, FORMER)
+"""In the order of the page."""
+FROM_PAIRS = "letter, from pairs"
 
 
 def squared_distances(one: Array, other: Array) -> Array:
@@ -143,25 +146,25 @@ def averaged(splits: list[dict[str, dict[str, dict[str, float]]]]) -> dict[str, 
     }
 
 
-def table_of(results: dict[str, Any], name: str, measure: str) -> str:
-    """One set as a table of the page: a row per distance, a column per epsilon."""
-    lines = [f"| {name} | {' | '.join(f'epsilon = {epsilon:g}' for epsilon in EPSILONS)} |", "|---|---|---|---|"]
-    for method, keys in results[name].items():
-        cells = [keys.get(f"{epsilon:g}", keys.get(""))[measure]["mean"] for epsilon in EPSILONS]
-        lines.append(f"| {method} | {' | '.join(f'{cell:.3f}' for cell in cells)} |")
+def cell(results: dict[str, Any], name: str, method: str, measure: str) -> str:
+    """Means at epsilon 0.5, 1 and 4, or the one figure where there is no epsilon; "-" where it was not run."""
+    keys = results[name].get(method, {})
+    return " / ".join(f"{keys[key][measure]['mean']:.3f}" for key in keys) or "-"
+
+
+def table_of(results: dict[str, Any], measure: str) -> str:
+    """A row per set, a column per distance."""
+    lines = [f"| | {' | '.join(METHODS)} |", f"|{'---|' * (1 + len(METHODS))}"]
+    for name in (*NAMES, FROM_PAIRS):
+        if name in results:
+            cells = [cell(results, name, method, measure) for method in METHODS]
+            lines.append(f"| {name.replace('_', ' ')} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
 
 def blocks(results: dict[str, Any]) -> dict[str, str]:
     """What goes between the marks of the page."""
-    names = [name for name in (*NAMES, FROM_PAIRS) if name in results]
-    return {
-        f"metric {measure}": "\n".join(table_of(results, name, measure) for name in names)
-        for measure in ("auc", "precision")
-    }
-
-
-FROM_PAIRS = "letter, from pairs"
+    return {f"metric {measure}": table_of(results, measure) for measure in ("auc", "precision")}
 
 
 def main() -> None:
@@ -178,7 +181,7 @@ def main() -> None:
             table = labelled_table(name)
             splits = [of_split(table, number) for number in range(table.n_splits)]
         results[name] = averaged(splits)
-        console.print(table_of(results, name, "auc"))
+        console.print(name, {method: cell(results, name, method, "auc") for method in results[name]})
         content = {"library": f"entrenous {en.__version__}", "chosen on": CHOSEN_ON, "results": results}
         RESULT.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
     fill(PAGE, blocks(results))

@@ -59,14 +59,13 @@ def seeded(plan, X, y, seed=3):
 def test_who_takes_what():
     assert {a.name for a in en.algorithms()} - set(METRIC) == {
         "logistic-gd",
-        "moments",
         "dpsgd-pointwise",
         "oam",
         "spauc",
     }
     assert ENTROPY == ["kang-gp"]
-    with pytest.raises(en.AssumptionError, match=r"moments covers auc.*dpgdc"):
-        metric_plan("moments")
+    with pytest.raises(en.AssumptionError, match=r"spauc covers auc.*dpgdc"):
+        metric_plan("spauc")
     with pytest.raises(en.AssumptionError, match=r"dpgdc covers auc, metric.*kang-gp"):
         entropy_plan("dpgdc")
 
@@ -103,7 +102,8 @@ def test_the_metric_is_the_same_distance_in_both_units(name):
     assert fitted.coef.shape == (3, 3)
     assert fitted.intercept == 0.0
     gap = (X[0] - X[1]) * scale
-    internal = (X[0] - X[1]) / (2 * math.sqrt(3))
+    # In the units of the domain: declared, or found.
+    internal = gap / fitted.bounds.unit
     assert gap @ fitted.coef @ gap == pytest.approx(internal @ fitted.w @ internal, rel=1e-12)
     np.testing.assert_allclose(seeded(metric_plan(name, index_seed=1), X, y).w, fitted.w, rtol=1e-9, atol=1e-12)
 
@@ -227,14 +227,14 @@ def test_wrong_metrics_are_refused(wrong, message):
         metric_plan("dpgdc2", **wrong)
 
 
-def test_the_default_metric_is_the_papers():
+def test_the_descent_of_a_metric_is_the_papers():
     plan = metric_plan("noisy-gd")
     assert (plan.problem.domain.name, plan.problem.domain.radius, plan.problem.score.threshold) == (
         "frobenius",
         1.0,
         1.0,
     )
-    assert metric_plan("auto").algorithm == "noisy-gd"
+    assert metric_plan("auto", surrogate="logistic").algorithm == "noisy-gd"
     assert metric_plan("auto", delta=0).algorithm == "dpgdsc"
 
 
