@@ -21,10 +21,13 @@ from entrenous.engine.phases.event_share import EventShare
 from entrenous.engine.phases.labelled_moments import LabelledMomentRelease
 from entrenous.engine.phases.moment_release import MomentRelease
 from entrenous.engine.phases.phase import Phase, Released
+from entrenous.engine.phases.residual_descent import ResidualDescent
 from entrenous.engine.phases.sampled_descent import SampledDescent
 from entrenous.engine.phases.standardise import Standardise
 from entrenous.engine.phases.streaming import Streaming
+from entrenous.engine.phases.target_centre import TargetCentre
 from entrenous.engine.phases.whiten import Whiten
+from entrenous.engine.rows.error_slopes import ErrorSlopes
 from entrenous.engine.rows.registry import rows_of
 from entrenous.privacy.mechanisms.mechanism import Mechanism
 from entrenous.privacy.noise import SeededNoise
@@ -75,13 +78,16 @@ OPTIONS: dict[str, tuple[Any, ...]] = {
     "calibrate": (0.0, 0.02, 0.3),
     "ramps": (None, 1, 5),
     "shape": ("linear", "additive", "auto"),
+    "targets": (0.05, 0.0, 0.4),
 }
 """What the adversary asks of every option; an option that is missing here fails the tests."""
 
 MOST_STEPS = 500
 """Longer runs are left out: ten tables each, and they show nothing that shorter ones do not."""
 
-_OWN_ARGUMENTS = ("max_iter", "calibration", "index_seed", "features", "shape", "classes", "n_components")
+_OWN_ARGUMENTS = (
+    *("max_iter", "calibration", "index_seed", "features", "shape", "classes", "n_components", "asked_surrogate"),
+)
 
 
 def request(record: en.Algorithm, rng: np.random.Generator) -> dict[str, Any]:
@@ -258,11 +264,11 @@ def _(phase: Whiten, problem, X, y, w):
 def _(phase: CappedDescent, problem, X, y, w):
     # Weights and parameter are whatever was released before.
     slopes = class_weights(0.03 + 0.94 * float(expit(w[0])))
-    rows = rows_of(X)
+    rows, w = rows_of(X), np.append(w[: problem.n_features], 10.0 * w[-1])
     if phase.added_entries:
         rows = rows.inside_single(_shaped(X.shape[1], phase.added_entries))
-        w = np.append(w, np.resize(w, phase.added_entries))
-    return phase.exact(rows, y, np.append(w, 10.0 * w[-1]), slopes)
+        w = np.insert(w, -1, np.resize(w, phase.added_entries))
+    return phase.exact(rows, y, w, slopes)
 
 
 def _shaped(d: int, entries: int) -> ShapedBox:
@@ -279,9 +285,28 @@ def _(phase: CappedDescent):
 
 
 @perturbed.register
+def _(phase: ResidualDescent, problem, X, y, w):
+    # Cap and parameter are whatever was released before.
+    slopes = ErrorSlopes(float(np.exp(2.0 * w[0])), phase.fades)
+    return phase.exact(rows_of(X), y, np.append(w[: problem.n_features], 2.0 * w[-1]), slopes)
+
+
+@releases.register
+def _(phase: ResidualDescent):
+    return phase.steps
+
+
+@perturbed.register
+def _(phase: TargetCentre, problem, X, y, w):
+    return phase.exact(y)
+
+
+@perturbed.register
 def _(phase: Calibrate, problem, X, y, w):
     # Parameter, threshold and share of events are whatever was released before.
-    return phase.exact(rows_of(X), y, Released(w, float(w[0]), event_share=0.03 + 0.94 * float(expit(w[-1]))))
+    return phase.exact(
+        rows_of(X), y, Released(w[: problem.n_features], float(w[0]), event_share=0.03 + 0.94 * float(expit(w[-1])))
+    )
 
 
 def l1_norm(problem: en.Problem, change: Any) -> float:

@@ -13,7 +13,10 @@ from entrenous.engine.phases.capped_descent import CappedDescent, class_weights
 from entrenous.engine.phases.metric_release import MetricRelease
 from entrenous.engine.phases.moment_release import MomentRelease
 from entrenous.engine.phases.phase import Released
+from entrenous.engine.phases.residual_descent import ResidualDescent
+from entrenous.engine.phases.target_centre import TargetCentre
 from entrenous.engine.phases.whiten import Whiten
+from entrenous.engine.rows.error_slopes import ErrorSlopes
 from entrenous.engine.rows.registry import rows_of
 from entrenous.privacy.noise import SeededNoise
 
@@ -53,6 +56,14 @@ def releases(phase, problem, data, start, noise):
         start = np.zeros(data[0].shape[1] + 1)
         gradient = phase.exact(rows_of(data[0]), data[1], start, class_weights(None))
         return lambda: gradient if phase.noise is None else phase.noise.release(gradient, noise)
+    if isinstance(phase, ResidualDescent):
+        # One gradient, at 0 where the errors are the targets.
+        start = np.zeros(data[0].shape[1] + 1)
+        pull = phase.exact(rows_of(data[0]), data[1], start, ErrorSlopes(1.0, fades=False))
+        return lambda: pull if phase.noise is None else phase.noise.release(pull, noise)
+    if isinstance(phase, TargetCentre):
+        bins = phase.exact(data[1])
+        return lambda: bins if phase.noise is None else phase.noise.release(bins, noise)
     if isinstance(phase, Calibrate):
         counts = phase.exact(rows_of(data[0]), data[1], Released(start, 0.0)).ravel()
         return lambda: counts if phase.noise is None else phase.noise.release(counts, noise)
@@ -100,7 +111,8 @@ class Attack:
     def noise(self, divisor=1.0):
         """Distribution of the noise in the statistic, from public numbers."""
         phase = with_less_noise(self.phase, divisor)
-        if isinstance(phase, MomentRelease | MetricRelease | Whiten | CappedDescent | Calibrate):
+        added_to_a_vector = MomentRelease | MetricRelease | Whiten | CappedDescent | Calibrate | ResidualDescent
+        if isinstance(phase, added_to_a_vector | TargetCentre):
             return stats.norm(scale=phase.mechanism.sigma)
         spread = phase.noise_per_coefficient(self.problem, len(self.first[0]))
         if mechanism_of(phase).gdp is not None:

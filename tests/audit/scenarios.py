@@ -163,6 +163,14 @@ _COUNTS = _ONE_GRADIENT | {"options": {"zoom": 0.0, "standardise": 0.0, "calibra
 
 _ONE_RELEASE = {"n": 4, "n_features": 2, "surrogate": None, "options": {"zoom": 0.0, "standardise": 0.0}}
 _ONE_RELEASE_OF_PAIRS = _ONE_RELEASE | {"options": {"zoom": 0.0, "standardise": 0.0, "listed_pairs": (3, 3)}}
+_ONE_PULL = {
+    "n": 4,
+    "surrogate": "welsch",
+    "radius": None,
+    "max_iter": 1,
+    "options": {"zoom": 0.0, "standardise": 0.0, "targets": 0.01},
+}
+_TARGET_COUNTS = _ONE_PULL | {"options": {"zoom": 0.0, "standardise": 0.0, "targets": 0.95}}
 
 SCENARIOS = [
     Scenario("moments", {"n": 4, "surrogate": "square", "radius": None}, draws=2000),
@@ -172,6 +180,8 @@ SCENARIOS = [
     Scenario("logistic-gd", _ONE_GRADIENT, data="pointwise-classification", draws=2000),
     Scenario("logistic-gd", _NEARLY_ALL_ON_WHITENING, phase=1, data="directions", draws=2000, remark="whitening"),
     Scenario("logistic-gd", _COUNTS, phase=1, start=1.0, data="pointwise-classification", draws=2000, remark="counts"),
+    Scenario("residual-gd", _ONE_PULL, phase=1, task="error-entropy", draws=2000),
+    Scenario("residual-gd", _TARGET_COUNTS, task="error-entropy", draws=2000, remark="targets"),
     *_both("offpairstrc", _HUAI, record=7),
     *_both("offpairc", _HUAI, record=7),
     Scenario("onpairstrc", _HUAI, record=7),

@@ -1,4 +1,4 @@
-"""Lemmas 14 to 19 under attack: sums over single records, with the phases' own code."""
+"""Lemmas 14 to 19 and 23 under attack: sums over single records, with the phases' own code."""
 
 import itertools
 
@@ -12,16 +12,21 @@ from entrenous.engine.phases.capped_descent import CONSTANT, CappedDescent, clas
 from entrenous.engine.phases.event_share import EventShare
 from entrenous.engine.phases.phase import Released
 from entrenous.engine.phases.probability_link import LogOddsMap, ProbabilityLink
+from entrenous.engine.phases.residual_descent import NORM, ResidualDescent
 from entrenous.engine.phases.standardise import FindCentre, Standardise
+from entrenous.engine.phases.target_centre import TargetCentre
 from entrenous.engine.phases.whiten import Whiten
 from entrenous.engine.rows.capped_slopes import CappedSlopes
+from entrenous.engine.rows.error_slopes import FADING, ErrorSlopes
 from entrenous.engine.rows.registry import rows_of
 from entrenous.errors import PrivacyError
 from entrenous.privacy.lemmas.pointwise import (
+    FILLED_WEIGHT,
     capped_gradient_sensitivity,
     event_share_sensitivity,
     mean_row_sensitivity,
     means_and_squares_sensitivity,
+    residual_gradient_sensitivity,
     second_moment_sensitivity,
 )
 from entrenous.privacy.lemmas.statistics import record_histogram_sensitivity
@@ -377,3 +382,98 @@ def test_clear_counts_give_the_map_that_made_them(slope, shift):
     p = 1.0 / (1.0 + np.exp(-slope * middle - shift))
     found = phase.fitted(np.array([held * (1.0 - p), held * p]), released)
     assert (found.slope, found.shift) == pytest.approx((slope, shift), abs=0.02)
+
+
+def residual_phase(**more):
+    return ResidualDescent(3, noise_for("Lemma 23", count=3), **more)
+
+
+def largest_change_of_residuals(rng, tries=400):
+    """Over caps, both kinds of slopes, parameters of any length, rows at either pole and targets anywhere."""
+    phase, worst = residual_phase(), 0.0
+    for k in range(tries):
+        d = int(rng.integers(1, 5))
+        X, w = table(rng, d), rng.normal(size=d + 1) * rng.choice([0.0, 0.3, 30.0])
+        y = rng.uniform(-1.0, 1.0, N)
+        # The width of fading slopes that the largest target reaches is among the caps.
+        slopes = ErrorSlopes(float(rng.choice([1.0, 1.0 / FADING, np.exp(rng.normal())])), bool(k % 2))
+        pole = X[0] / np.linalg.norm(X[0])
+        values = [
+            phase.exact(rows_of(with_first(X, row)).inside_single(boxed(d, 1.0)), with_first(y, target), w, slopes)
+            for row in (pole, -pole, X[1])
+            for target in (-1.0, 1.0, float(rng.uniform(-1.0, 1.0)))
+        ]
+        worst = max(worst, *(np.linalg.norm(a - b) for a, b in itertools.combinations(values, 2)))
+    return worst
+
+
+def test_lemma_23_is_attained_and_never_exceeded():
+    worst = largest_change_of_residuals(np.random.default_rng(11))
+    assert 0.999 < worst <= residual_gradient_sensitivity().value * (1.0 + 1e-6)
+
+
+def test_lemma_23_is_caught_when_halved():
+    assert largest_change_of_residuals(np.random.default_rng(12)) > residual_gradient_sensitivity().value / 2.0 * 1.9
+
+
+def test_a_larger_weight_breaks_lemma_23():
+    """0.83 is as much as the sum of squares bears: records at the cap and at a fraction of it."""
+    phase, X = residual_phase(), np.ones((N, 1))
+    w, slopes = np.zeros(2), ErrorSlopes(1.0, fades=False)
+    one = phase.exact(rows_of(X), with_first(np.zeros(N), 1.0), w, slopes)
+    worst = dict.fromkeys((FILLED_WEIGHT, 0.85), 0.0)
+    for part in np.linspace(0.0, 1.0, 401):
+        change = one - phase.exact(rows_of(X), with_first(np.zeros(N), -part), w, slopes)
+        for weight in worst:
+            worst[weight] = max(worst[weight], np.linalg.norm([*change[:-1], change[-1] * weight / FILLED_WEIGHT]))
+    assert worst[FILLED_WEIGHT] <= 1.0 + 1e-9
+    assert worst[0.85] > 1.0005
+
+
+def test_slopes_of_errors_stay_below_their_bound():
+    errors = np.concatenate([[-1e300, 1e300, 0.0], np.linspace(-5.0, 5.0, 2001), 0.01 * np.linspace(-5.0, 5.0, 2001)])
+    for cap, fades in itertools.product((0.01, 1.0, 1.7), (False, True)):
+        slopes, filled = ErrorSlopes(cap, fades).at(errors)
+        assert (np.abs(slopes) <= cap * np.sqrt(filled) * (1.0 + 1e-12)).all()
+        assert np.abs(slopes).max() == pytest.approx(cap, rel=1e-4)
+        assert (filled <= 1.0).all()
+
+
+def test_residual_sums_agree_with_plain_numpy():
+    rng = np.random.default_rng(13)
+    from scipy import sparse
+
+    for d, dtype, fades in itertools.product((1, 7, 64), (np.float32, np.float64), (False, True)):
+        X, y, w = table(rng, d).astype(dtype), rng.uniform(-1, 1, N), rng.normal(size=d)
+        a, filled = ErrorSlopes(0.4, fades).at(y - X.astype(float) @ w - 0.1)
+        turned = np.asfortranarray(X)
+        for rows in (rows_of(X), rows_of(turned), rows_of(sparse.csr_array(X.astype(float)))):
+            total, level, share = rows.residual_sum(w, 0.1, y, ErrorSlopes(0.4, fades))
+            np.testing.assert_allclose(total, X.astype(float).T @ a, rtol=1e-5, atol=1e-6)
+            assert level == pytest.approx(a.sum(), rel=1e-5, abs=1e-6)
+            assert share == pytest.approx(filled.sum(), rel=1e-5)
+
+
+def test_a_partner_with_a_normal_error_widens_the_slope():
+    """The formula behind the second half of a residual descent, against a mean over many partners."""
+    phase = residual_phase(bandwidth=0.4)
+    partners = 0.3 * np.random.default_rng(14).normal(size=200_000)
+    slopes = phase.late_slopes(0.3)
+    for error in (-0.9, -0.2, 0.1, 0.5):
+        apart = error - partners
+        pairs = np.mean(apart * np.exp(-(apart**2) / (2.0 * 0.4**2)))
+        alone = slopes.at(np.array([error]))[0][0] * (0.4**2 / (0.4**2 + 0.3**2)) ** 1.5
+        assert pairs == pytest.approx(alone, abs=0.002)
+    assert residual_phase().late_slopes(0.3).cap == pytest.approx(0.3)
+    assert pytest.approx(np.sqrt(1.25)) == NORM
+
+
+def test_counts_of_targets_are_of_one_bin_each():
+    rng = np.random.default_rng(15)
+    for bins in (1, 2, 16, 512):
+        phase = TargetCentre(0.05, noise_for("Lemma 19", np.sqrt(2.0)), bins)
+        y = rng.uniform(-1, 1, N)
+        changes = [phase.exact(y) - phase.exact(with_first(y, target)) for target in (-1.0, 1.0, y[1])]
+        assert phase.exact(y).sum() == N
+        worst = max(float(np.linalg.norm(change)) for change in changes)
+        assert worst == pytest.approx(0.0 if bins == 1 else record_histogram_sensitivity().value)

@@ -51,6 +51,8 @@ class Fitted:
     """The domain the rows were clipped into: declared, or found by the first phases; ``None``: they were not."""
     scale_noise: ScaleNoise | None = None
     """What noise in the scales of `bounds` does to coefficients; ``None``: they are not released numbers."""
+    error_cap: float | None = None
+    """The size of errors beyond which none pulled harder, in internal units; ``None``: there is no such size."""
 
 
 def run(plan: Plan, X: Any, y: Any, random_state: Any) -> Fitted:
@@ -93,6 +95,10 @@ def run(plan: Plan, X: Any, y: Any, random_state: Any) -> Fitted:
             certificate = certificate.stating("found_event_share", released.event_share)
         if released.log_odds_map is not None:
             certificate = certificate.stating("found_log_odds_map", released.log_odds_map._asdict())
+        if released.targets is not None:
+            certificate = certificate.stating("found_targets", released.targets._asdict())
+        if released.error_cap is not None:
+            certificate = certificate.stating("found_error_cap", released.error_cap)
     means = None if plan.is_private else plan.task_object.running_means(plan.n_features)
     if means is not None and internal is not None:
         means.feed(internal, labels)
@@ -102,7 +108,8 @@ def run(plan: Plan, X: Any, y: Any, random_state: Any) -> Fitted:
     scales = released.scale_noise if plan.problem.score.plain_coordinates else None
     if scales is not None:
         spread = scales.added_to(spread, coef)
-    return Fitted(coef, intercept, released.w, released.steps, plan, certificate, spread, bounds, scales)
+    caps = released.error_cap
+    return Fitted(coef, intercept, released.w, released.steps, plan, certificate, spread, bounds, scales, caps)
 
 
 def _mapped(rows: Rows, features: FeatureDomain | None, *, single: bool) -> Rows:

@@ -1,4 +1,4 @@
-"""DP-SGD on single records, for comparison with pairs and for what needs probabilities or predictions."""
+"""Classification and regression from single records: probabilities and predictions, and a comparison with pairs."""
 
 from __future__ import annotations
 
@@ -6,22 +6,23 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
 from sklearn.base import ClassifierMixin, RegressorMixin
 
 from entrenous.arrays import AnyArray, Array
+from entrenous.engine.phases.probability_link import ProbabilityLink
 from entrenous.engine.plan import Plan
+from entrenous.engine.rows.capped_slopes import CappedSlopes
 from entrenous.estimators.base import PairwiseEstimator
 from entrenous.estimators.classes import PublicClasses, need_two_classes
-from entrenous.estimators.offered_if import offered_if
+from entrenous.estimators.probabilities import EventProbabilities
 from entrenous.problem.surrogates.base import Surrogate
 from entrenous.problem.surrogates.spelling import surrogate_from
 from entrenous.registry import estimator
 
 
 @estimator
-class PointwiseClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
-    """A linear classifier from single records by private SGD (Wang et al. 2024, Algorithm 1).
+class PointwiseClassifier(ClassifierMixin, EventProbabilities, PublicClasses, PairwiseEstimator):
+    """A linear classifier from single records: private logistic regression.
 
     Parameters
     ----------
@@ -29,11 +30,12 @@ class PointwiseClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
         Privacy budget. ``None`` (or ``inf``) fits without privacy.
     delta : float or None, default=None
         ``None`` means ``1/n**2``, at least ``1e-18``. There is no pure version.
-    algorithm : str or callable, default="dpsgd-pointwise"
-        A name from `entrenous.algorithms` that covers the task, or a planner.
+    algorithm : str or callable, default="auto"
+        A name from `entrenous.algorithms` that covers the task, or a planner. ``"auto"`` is ``logistic-gd`` for the
+        logistic loss and else ``dpsgd-pointwise``, private SGD on secret samples (Wang et al. 2024, Algorithm 1).
     surrogate : str, Surrogate or None, default=None
         Loss of a record; ``None`` is logistic.
-    bounds : (low, high), mapping, FeatureBounds or FeatureBall
+    bounds : (low, high), mapping, FeatureBounds, FeatureBall or PrivateBounds
         Public domain of the features, required for a private fit: rows outside are clipped into it.
     classes : (other, event) or None, default=None
         Public labels. ``None`` means ``(0, 1)`` for a private fit, and the labels found in `y` without privacy.
@@ -48,13 +50,15 @@ class PointwiseClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
     random_state : int, Generator, RandomState or None, default=None
         ``None`` draws secure noise. Anything else is repeatable, so not private against whoever knows it.
     options : mapping or None, default=None
-        Further arguments of the planner: ``{"batch": 500, "step_size": 0.1}`` learns faster than the theorem's steps.
+        Further arguments of the planner: for ``logistic-gd`` those of `AUCClassifier`; with ``dpsgd-pointwise``
+        ``{"batch": 500, "step_size": 0.1}`` learns faster than the theorem's steps.
 
     Attributes
     ----------
     coef_ : array of shape (1, n_features)
     intercept_ : array of shape (1,)
-        Part of the parameter, so covered by the same noise.
+        Part of the parameter, so covered by the same noise. With ``logistic-gd`` the score is 0 where both classes are
+        equally likely.
     classes_ : array of shape (2,)
     coef_noise_, bounds_, plan_, certificate_, n_iter_
         As for `AUCClassifier`.
@@ -69,21 +73,22 @@ class PointwiseClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
     >>> import entrenous as en
     >>> from sklearn.datasets import make_classification
     >>> X, y = make_classification(5000, 5, random_state=0)
-    >>> clf = en.PointwiseClassifier(epsilon=2.0, bounds=(-5, 5), options={"batch": 500}, max_iter=200).fit(X, y)
-    >>> clf.plan_.algorithm, bool(clf.score(X, y) > 0.7), clf.predict_proba(X[:2]).shape
-    ('dpsgd-pointwise', True, (2, 2))
+    >>> clf = en.PointwiseClassifier(epsilon=1.0, bounds=(-5, 5)).fit(X, y)
+    >>> clf.plan_.algorithm, bool(clf.score(X, y) > 0.8), clf.predict_proba(X[:2]).shape
+    ('logistic-gd', True, (2, 2))
 
     """
 
     _task = "pointwise-classification"
     _released = ("coef_", "intercept_", "coef_noise_")
+    _takes_sparse = True
 
     def __init__(
         self,
         epsilon: float | None = 1.0,
         delta: float | None = None,
         *,
-        algorithm: str | Callable[..., Plan] = "dpsgd-pointwise",
+        algorithm: str | Callable[..., Plan] = "auto",
         surrogate: str | Surrogate | None = None,
         bounds: Any = None,
         classes: Sequence[Any] | None = None,
@@ -136,16 +141,15 @@ class PointwiseClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
         return {"coef_": (1, d), "intercept_": (1,), "coef_noise_": (1, d), "classes_": (2,)}
 
     def _lacks_probability(self) -> str | None:
-        """Why there is no `predict_proba`; ``None``: the surrogate has a link."""
         if self.surrogate is None or surrogate_from(self.surrogate).name == "logistic":
             return None
         return f'surrogate={self.surrogate!r} has no link to probabilities. surrogate="logistic", the default, has one.'
 
-    @offered_if(lambda self: self._lacks_probability())
-    def predict_proba(self, X: Any) -> Array:
-        """What the logistic surrogate says about each class; the noise makes it no calibrated probability."""
-        event = expit(self.decision_function(X))
-        return np.column_stack([1.0 - event, event])
+    def probability_links(self) -> list[ProbabilityLink]:
+        """From score to probability: the one of the weights that ``logistic-gd`` released, else the logistic one."""
+        if self.plan_.gives_probability:
+            return super().probability_links()
+        return [ProbabilityLink(CappedSlopes(1.0, 1.0, 1.0))]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -156,14 +160,15 @@ class PointwiseClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
 
 @estimator
 class PointwiseRegressor(RegressorMixin, PairwiseEstimator):
-    """Linear regression from single records by private SGD (Wang et al. 2024, Algorithm 1).
+    """Linear regression from single records, privately: least squares in which no error pulls harder than a cap.
 
     Parameters
     ----------
     target_bounds : (low, high) or None, default=None
         Public range of the targets, required for a private fit: targets outside are clipped into it.
     epsilon, delta, algorithm, surrogate, bounds, radius, ridge, max_iter, calibration, random_state, options
-        As for `PointwiseClassifier`; the surrogate's default is the square.
+        As for `PointwiseClassifier`. ``"auto"`` is ``residual-gd`` for the square surrogate, the default, and else
+        ``dpsgd-pointwise``; its options are those of `ErrorEntropyRegressor`.
 
     Attributes
     ----------
@@ -182,22 +187,22 @@ class PointwiseRegressor(RegressorMixin, PairwiseEstimator):
     >>> import entrenous as en
     >>> from sklearn.datasets import make_regression
     >>> X, y = make_regression(20_000, 3, noise=5.0, random_state=0)
-    >>> steps = {"max_iter": 200, "options": {"batch": 2000, "step_size": 0.2}}
-    >>> model = en.PointwiseRegressor(epsilon=4.0, bounds=(-4, 4), target_bounds=(-500, 500), **steps).fit(X, y)
-    >>> bool(model.score(X, y) > 0.3), model.certificate_.epsilon
-    (True, 4.0)
+    >>> model = en.PointwiseRegressor(epsilon=1.0, bounds=(-4, 4), target_bounds=(-500, 500)).fit(X, y)
+    >>> model.plan_.algorithm, bool(model.score(X, y) > 0.9), model.certificate_.epsilon
+    ('residual-gd', True, 1.0)
 
     """
 
     _task = "pointwise-regression"
     _released = ("coef_", "intercept_", "coef_noise_")
+    _takes_sparse = True
 
     def __init__(
         self,
         epsilon: float | None = 1.0,
         delta: float | None = None,
         *,
-        algorithm: str | Callable[..., Plan] = "dpsgd-pointwise",
+        algorithm: str | Callable[..., Plan] = "auto",
         surrogate: str | Surrogate | None = None,
         bounds: Any = None,
         target_bounds: tuple[float, float] | None = None,

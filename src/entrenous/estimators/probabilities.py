@@ -31,7 +31,8 @@ class EventProbabilities:
 
         ``logistic-gd`` minimises a weighted logistic loss, whose expected slope vanishes where the probability of an
         event is ``c/(a + c)``, a and c the capped slopes of an event and of another record. The option `calibrate` maps
-        its log-odds. With several classes each one's probability against the rest, divided by their sum.
+        its log-odds. Any other logistic loss has its own link; noise makes what it says no calibrated probability. With
+        several classes each one's probability against the rest, divided by their sum.
         """
         scores = self.decision_function(X)
         links = self.probability_links()

@@ -20,10 +20,11 @@ OPSET = 18
 def to_onnx(estimator: Any, path: str | Path | None = None) -> bytes:
     """The model as ONNX bytes, also written to `path` if there is one.
 
-    The graph takes one input ``X`` (double, rows by features). An `AUCClassifier` gives ``label`` and ``score``, the
-    decision function; if it has `predict_proba` also ``probability``, that of the event, or of several classes one
-    column each. A `MahalanobisLearner` gives ``transformed``. Rows are clipped into the bounds first, as in Python. It
-    holds the released numbers of the model, the classes, the bounds, the spent budget as metadata, and nothing else.
+    The graph takes one input ``X`` (double, rows by features). An `AUCClassifier` or `PointwiseClassifier` gives
+    ``label`` and ``score``, the decision function; if it has `predict_proba` also ``probability``, that of the event,
+    or of several classes one column each. A regressor gives ``prediction``, a `MahalanobisLearner` ``transformed``.
+    Rows are clipped into the bounds first, as in Python. It holds the released numbers of the model, the classes, the
+    bounds, the spent budget as metadata, and nothing else.
     """
     if find_spec("onnx") is None:
         raise InputError("to_onnx needs the onnx package", "none installed", 'Run: pip install "entrenous[onnx]"')
@@ -31,12 +32,14 @@ def to_onnx(estimator: Any, path: str | Path | None = None) -> bytes:
 
     # Imported here: an estimator brings scikit-learn with it.
     from entrenous.estimators.auc import AUCClassifier
+    from entrenous.estimators.entropy import ErrorEntropyRegressor
     from entrenous.estimators.metric import MahalanobisLearner
+    from entrenous.estimators.pointwise import PointwiseClassifier, PointwiseRegressor
 
-    if not isinstance(estimator, AUCClassifier | MahalanobisLearner) or not hasattr(estimator, "plan_"):
-        raise InputError(
-            "to_onnx takes a fitted AUCClassifier or MahalanobisLearner", type(estimator).__name__, "Call fit first."
-        )
+    kinds = (AUCClassifier, ErrorEntropyRegressor, MahalanobisLearner, PointwiseClassifier, PointwiseRegressor)
+    if not isinstance(estimator, kinds) or not hasattr(estimator, "plan_"):
+        takes = ", ".join(kind.__name__ for kind in kinds)
+        raise InputError(f"to_onnx takes a fitted model: {takes}", type(estimator).__name__, "Call fit first.")
     rows = helper.make_tensor_value_info("X", TensorProto.DOUBLE, ["rows", estimator.n_features_in_])
     constants: dict[str, Any] = {}
     if isinstance(estimator, MahalanobisLearner):
@@ -50,6 +53,12 @@ def to_onnx(estimator: Any, path: str | Path | None = None) -> bytes:
         nodes.append(helper.make_node("MatMul", [clipped, "components"], ["transformed"]))
         columns = estimator.components_.shape[0]
         outputs = [helper.make_tensor_value_info("transformed", TensorProto.DOUBLE, ["rows", columns])]
+    elif isinstance(estimator, ErrorEntropyRegressor | PointwiseRegressor):
+        coefs, levels, (box,) = _linear_models(estimator)
+        constants["flat"] = np.array([-1], dtype=np.int64)
+        nodes = _scored(coefs, levels, box, "", "column", constants, helper)
+        nodes.append(helper.make_node("Reshape", ["column", "flat"], ["prediction"]))
+        outputs = [helper.make_tensor_value_info("prediction", TensorProto.DOUBLE, ["rows"])]
     else:
         classes = np.asarray(estimator.classes_)
         numeric = np.issubdtype(classes.dtype, np.number) or classes.dtype == bool
@@ -89,11 +98,18 @@ def to_onnx(estimator: Any, path: str | Path | None = None) -> bytes:
     return content
 
 
+def _linear_models(estimator: Any) -> tuple[Any, Any, tuple[FeatureDomain | None, ...]]:
+    """Coefficients (a row per score), intercepts and the domains that rows are clipped into."""
+    if hasattr(estimator, "all_bounds_"):
+        return estimator.all_coefs(), estimator.intercept_, estimator.all_bounds_
+    return np.atleast_2d(estimator.coef_), np.atleast_1d(estimator.intercept_), (estimator.bounds_,)
+
+
 def _linear(estimator: Any, constants: dict[str, Any], helper: Any) -> tuple[list[Any], list[Any]]:
     """Scores and labels: the sign of one score, or the largest of several; and the shape of the scores."""
     several = len(estimator.coef_) > 1
     score_name = "score" if several else "column"
-    coefs, levels, domains = estimator.all_coefs(), estimator.intercept_, estimator.all_bounds_
+    coefs, levels, domains = _linear_models(estimator)
     if len(set(domains)) == 1:
         nodes = _scored(coefs, levels, domains[0], "", score_name, constants, helper)
     else:

@@ -6,14 +6,15 @@ from entrenous.errors import AssumptionError
 from entrenous.planners.registry import algorithm_named, algorithms
 from entrenous.privacy.budget import Budget
 from entrenous.problem.surrogates.base import Surrogate
-from entrenous.problem.surrogates.convex import Square
+from entrenous.problem.surrogates.bounded import Welsch
+from entrenous.problem.surrogates.convex import Logistic, Square
 from entrenous.problem.tasks.task import Task
 
 
 def choose(budget: Budget, surrogate: Surrogate | None, ridge: float, task: Task) -> str:
-    """Pure privacy: noise on the result of descent. Otherwise logistic regression in private units where the surrogate
-    is open, class moments for a metric and for least squares, else noisy gradients, else the first algorithm that
-    covers the task.
+    """Pure privacy: noise on the result of descent. Otherwise a descent on single records in private units where the
+    surrogate is open or is its own, class moments for a metric and for least squares, else noisy gradients, else the
+    first algorithm that covers the task.
     """
     if budget.is_pure and (surrogate is None or surrogate.convex) and algorithm_named("dpgdsc").covers(task):
         if ridge <= 0.0:
@@ -24,7 +25,8 @@ def choose(budget: Budget, surrogate: Surrogate | None, ridge: float, task: Task
             )
         return "dpgdsc"
     usual = (
-        ("logistic-gd", surrogate is None),
+        ("logistic-gd", surrogate is None or (not task.score.pairwise and isinstance(surrogate, Logistic))),
+        ("residual-gd", surrogate is None or isinstance(surrogate, Square | Welsch)),
         ("moments", surrogate is None or isinstance(surrogate, Square)),
         ("noisy-gd", True),
     )

@@ -81,7 +81,7 @@ _USUAL_WIDTH = 16
     "private scales, then noisy logistic regression",
     cost="up to 250 passes, n d each",
     lemmas=(LEMMA_17,),
-    tasks=("auc",),
+    tasks=("auc", "pointwise-classification"),
     needs=("logistic surrogate",),
     surrogates=("logistic",),
     radius=lambda budget, n, dimension: None,
@@ -109,7 +109,8 @@ def logistic_gd(
     where it pays, which at epsilon 1 takes some ten thousand records. `shape` ``"additive"`` lets the score bend in
     every numeric column: `ramps` of them join it, ``None`` for a number that suits the noise; ``"auto"`` does so where
     public numbers say that it pays. Which of the stages run follows from public numbers, and the plan says so.
-    Approximate privacy; without privacy the logistic loss over all pairs is minimised.
+    Approximate privacy; without privacy the logistic loss over all pairs is minimised, or that of single records where
+    the task asks for it.
 
     >>> import entrenous as en
     >>> made = en.plan("logistic-gd", n=1000, n_features=5, epsilon=1.0, bounds=(0, 1))

@@ -25,6 +25,9 @@ from entrenous.problem.surrogates.base import Surrogate
 from entrenous.problem.surrogates.spelling import surrogate_from
 from entrenous.problem.tasks.task import Task, task_named
 
+_INTERCEPT = 0.1
+"""Share of the budget for an intercept that needs a release of its own."""
+
 
 def plan(
     algorithm: str | Callable[..., Plan] = "auto",
@@ -46,7 +49,7 @@ def plan(
     max_iter: int | None = None,
     calibration: str = "tight",
     options: Mapping[str, Any] | None = None,
-    intercept_share: float = 0.0,
+    intercept_share: float | None = 0.0,
     index_seed: int | None = None,
     n_components: int | None = None,
 ) -> Plan:
@@ -57,10 +60,11 @@ def plan(
     algorithm covers, ``"auc"`` for ``"auto"``. `target_bounds` is the public range of a regression's targets. The
     linear tasks take `domain` ``"l2-ball"`` or ``"whole-space"``; `radius` is the domain's, in internal units.
     `intercept_share` is the share of the budget that releases the intercept of an error-entropy regression, which pairs
-    cannot see. `shape` ``"additive"`` lets a ranking bend in every numeric feature, ``"auto"`` where that pays
-    (``logistic-gd``). `n_components` is how many directions a metric may have, ``None`` for all; ``moments`` keeps
-    those that tell classes apart. With ``bounds=PrivateBounds(...)`` a first release finds the bounds, and the
-    algorithm has the rest of the budget.
+    cannot see; ``None`` is 0.1 where the algorithm does not find it with the rest, as ``residual-gd`` does. `shape`
+    ``"additive"`` lets a ranking bend in every numeric feature, ``"auto"`` where that pays (``logistic-gd``).
+    `n_components` is how many directions a metric may have, ``None`` for all; ``moments`` keeps those that tell classes
+    apart. With ``bounds=PrivateBounds(...)`` a first release finds the bounds, and the algorithm has the rest of the
+    budget.
 
     >>> print(plan("moments", n=1000, n_features=3, epsilon=1.0, bounds=(0, 1)).mechanisms[0].kind)
     gaussian
@@ -78,7 +82,6 @@ def plan(
     asked = _asked_bounds(bounds, n_features, feature_names, calibration)
     features = asked.within if isinstance(asked, PrivateBounds) else asked
     share = asked.share if isinstance(asked, PrivateBounds) else 0.0
-    _check_intercept(intercept_share, share, kind, calibration)
     _check_components(n_components, n_features, kind)
     public_classes = kind.public_classes(classes)
     public_targets = kind.public_targets(target_bounds, is_private=budget.is_private)
@@ -89,6 +92,7 @@ def plan(
         _check_fit(record, kind, wanted, calibration)
     elif not callable(algorithm):
         raise InputError("algorithm must be a name or a planner", repr(algorithm), "See entrenous.algorithms().")
+    intercept_share = _intercept_share(intercept_share, share, kind, calibration, record, budget.is_private)
     planner: Callable[..., Plan] = algorithm if record is None else record.planner  # type: ignore[assignment]
     rule = unit_radius if record is None or kind.unit_radius else record.default_radius
     usual_radius = rule(rest_of(budget, share + intercept_share), n, kind.score.dimension(n_features))
@@ -111,6 +115,8 @@ def plan(
         arguments["classes"] = None if public_classes is None else len(public_classes)
     if "n_components" in known:
         arguments["n_components"] = n_components
+    if "asked_surrogate" in known:
+        arguments["asked_surrogate"] = wanted
     if "shape" in known:
         arguments["shape"] = shape
     else:
@@ -155,21 +161,35 @@ def _asked_bounds(
     return bounds.for_features(n_features, names)
 
 
-def _check_intercept(intercept_share: float, bounds_share: float, task: Task, calibration: str) -> None:
-    """Errors about the share of the budget that is to release an intercept."""
-    _number("intercept_share", intercept_share, positive=False)
-    if intercept_share + bounds_share >= 1.0:
+def _intercept_share(
+    asked: float | None, bounds_share: float, task: Task, calibration: str, record: Algorithm | None, is_private: bool
+) -> float:
+    """The share of the budget that is to release an intercept, checked."""
+    found_anyway = record is not None and record.finds_intercept
+    if asked is None:
+        needed = task.has_hidden_intercept and is_private and not found_anyway
+        asked = _INTERCEPT if needed else 0.0
+    _number("intercept_share", asked, positive=False)
+    if asked > 0.0 and found_anyway and is_private:
+        assert record is not None
+        raise AssumptionError(
+            f"{record.name} finds the intercept together with the coefficients",
+            f"intercept_share={asked:g}",
+            "Leave intercept_share out.",
+        )
+    if asked + bounds_share >= 1.0:
         raise InputError(
             "the algorithm needs a share of the budget of its own",
-            f"{intercept_share + bounds_share:g} of it taken by intercept and bounds",
+            f"{asked + bounds_share:g} of it taken by intercept and bounds",
             "0.1 each is enough.",
         )
-    if intercept_share > 0.0 and not (task.has_hidden_intercept and calibration == "tight"):
+    if asked > 0.0 and not (task.has_hidden_intercept and calibration == "tight"):
         raise AssumptionError(
             'an intercept is released for task="error-entropy" with calibration="tight"',
             f"task={task.name!r}, calibration={calibration!r}",
             "Leave intercept_share=0.",
         )
+    return asked
 
 
 def _check_components(n_components: int | None, n_features: int, task: Task) -> None:
@@ -250,7 +270,7 @@ def _need_straight(shape: str, features: FeatureDomain | None, algorithm: str | 
 def _planner_arguments(
     known: Sequence[str], max_iter: int | None, calibration: str, options: Mapping[str, Any] | None
 ) -> dict[str, Any]:
-    reserved = ("max_iter", "calibration", "features", "shape", "classes", "n_components")
+    reserved = ("max_iter", "calibration", "features", "shape", "classes", "n_components", "asked_surrogate")
     given = dict(options or {})
     unknown = [key for key in given if key not in known or key in reserved]
     if unknown:

@@ -69,11 +69,20 @@ def clip_before_scales(domain: FeatureDomain, before: Sequence[Phase]) -> float 
 
 
 def standardising(
-    domain: FeatureDomain, clip: float | None, n: int, mu: float | None, share: float, radius: float, ramps: int = 0
+    domain: FeatureDomain,
+    clip: float | None,
+    n: int,
+    mu: float | None,
+    share: float,
+    radius: float,
+    ramps: int = 0,
+    *,
+    one_round: bool = False,
 ) -> list[Phase]:
     """One round, or where one is too noisy and two are not, two: the first finds a smaller domain for the second.
 
-    Without privacy (`mu` is ``None``) one round without noise.
+    Two rounds cut off columns at three quarters of their half-width. `one_round` is for models that would be bent by
+    that. Without privacy (`mu` is ``None``) one round without noise.
     """
     columns = int(np.count_nonzero(domain.unit))
     if columns == 0:
@@ -88,7 +97,8 @@ def standardising(
     if mu is None:
         return [Standardise(share, reach, 1.0 / half_widths, weight, radius, is_ball, None, ramps)]
     noise = gaussian_for_share(bound, share, mu)
-    if not (_ONE_ROUND < noise.sigma * half_widths <= _TOO_NOISY) or half_widths <= ROW_REACH * corner or is_ball:
+    two_pay = _ONE_ROUND < noise.sigma * half_widths <= _TOO_NOISY and half_widths > ROW_REACH * corner
+    if one_round or not two_pay or is_ball:
         return [Standardise(share, reach, 1.0 / half_widths, weight, radius, is_ball, noise, ramps)]
     first = _CENTRE * share
     centre = FindCentre(first, 1.0 / half_widths, gaussian_for_share(mean_row_sensitivity(n), first, mu))

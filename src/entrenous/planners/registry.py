@@ -55,6 +55,8 @@ class Algorithm:
     """One of these is in every certificate of it."""
     joins: bool = False
     """Whether it shares its name with the algorithm that does the same for other tasks."""
+    finds_intercept: bool = False
+    """Whether its releases hold the intercept of a task whose loss does not."""
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -101,6 +103,7 @@ def algorithm(
     radius: DefaultRadius = unit_radius,
     online: bool = False,
     joins: bool = False,
+    finds_intercept: bool = False,
 ) -> Callable[[P], P]:
     """Decorator: this planner is behind the name.
 
@@ -132,6 +135,7 @@ def algorithm(
             online,
             lemmas,
             joins,
+            finds_intercept,
         )
         require_lemmas(name, lemmas, is_own=is_own(planner), tasks=tasks if joins else ())
         return planner

@@ -105,6 +105,15 @@ def _log_odds_map(thing: Any) -> bool:
     )
 
 
+def _target_spread(thing: Any) -> bool:
+    return (
+        isinstance(thing, Mapping)
+        and set(thing) == {"centre", "scale"}
+        and _number(thing["centre"])
+        and _positive(thing["scale"])
+    )
+
+
 def _list_of_text(thing: Any) -> bool:
     return isinstance(thing, list | tuple) and all(isinstance(line, str) for line in thing)
 
@@ -172,6 +181,9 @@ _PUBLIC: dict[str, Rule] = {
     "intercept": lambda thing: isinstance(thing, Mapping) and _positive(thing.get("clip")),
     "found_event_share": lambda thing: _positive(thing) and thing < 1,
     "found_log_odds_map": _log_odds_map,
+    "filled_weight": _positive,
+    "found_targets": _target_spread,
+    "found_error_cap": _positive,
     "domain_found_by_part": _whole(1),
     "index_seed": _whole(0, 2**63 - 1),
     "phase": _whole(1),

@@ -23,7 +23,7 @@ from entrenous.privacy.certificate import (
 from entrenous.privacy.certificate_fields import check_fields
 from entrenous.privacy.composition import mechanisms_of
 from entrenous.privacy.lemmas.bound import Bound, lemma_named, requirement_of
-from entrenous.privacy.lemmas.pointwise import LEMMA_14, LEMMA_15, LEMMA_16, LEMMA_18
+from entrenous.privacy.lemmas.pointwise import LEMMA_14, LEMMA_15, LEMMA_16, LEMMA_18, LEMMA_23
 from entrenous.privacy.lemmas.statistics import LEMMA_11, LEMMA_13, LEMMA_19, searched_features
 from entrenous.privacy.mechanisms.mechanism import EVERYWHERE, Mechanism, disjoint
 from entrenous.problem.features.domain import INTERNAL_DIAMETER
@@ -41,8 +41,8 @@ STANDARDIZER = "private-standardizer"
 
 _OF_BOUNDS = (LEMMA_11, LEMMA_14, LEMMA_15, LEMMA_18)
 _BESIDE = (*_OF_BOUNDS, LEMMA_13, LEMMA_16, LEMMA_19)
-"""Lemmas of bounds, intercept, share of events and calibration, released beside an algorithm: a model needs another as
-well."""
+"""Lemmas of bounds, intercept, share of events, calibration and targets, released beside an algorithm: a model needs
+another as well."""
 
 
 class Findings(NamedTuple):
@@ -225,7 +225,9 @@ def _check_other_releases(certificate: PrivacyCertificate) -> None:
         LEMMA_15: int("standardise" in public),
         LEMMA_16: int("event_share" in public or "found_event_share" in public),
         LEMMA_18: int("whiten" in public or whitened),
-        LEMMA_19: int("calibrate" in public or "found_log_odds_map" in public),
+        LEMMA_19: int("calibrate" in public or "found_log_odds_map" in public)
+        + int("target_histogram" in public or "found_targets" in public),
+        LEMMA_23: int("found_error_cap" in public),
     }
     for lemma, needed in releases.items():
         priced = sum(m.count for m in everywhere if m.lemma == lemma)

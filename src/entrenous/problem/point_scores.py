@@ -37,6 +37,10 @@ class PointScore(Score):
     def feature(self, x: Array, y: AnyArray) -> Array:
         """The derivative of the margin in the parameter, one per record."""
 
+    @abstractmethod
+    def from_scores(self, scores: Array, y: AnyArray) -> tuple[Array, AnyArray | float]:
+        """Margins of records by their score ``<w, x> + b``, and how a margin grows with its score: by 1 or -1."""
+
     def shape(self, n_features: int) -> tuple[int, ...]:
         """One coefficient per feature, then the intercept."""
         return (n_features + 1,)
@@ -63,6 +67,10 @@ class SignedScore(PointScore):
         signs = np.where(np.asarray(y) == 1, 1.0, -1.0)
         return signs[:, None] * with_ones(x)
 
+    def from_scores(self, scores: Array, y: AnyArray) -> tuple[Array, AnyArray | float]:
+        signs = np.where(np.asarray(y) == 1, 1.0, -1.0)
+        return signs * scores, signs
+
     def reachable(self, diameter: float, radius: float) -> Interval:
         farthest = radius * self.feature_norm(diameter)
         return Interval(-farthest, farthest)
@@ -85,6 +93,9 @@ class Residual(PointScore):
 
     def feature(self, x: Array, y: AnyArray) -> Array:
         return with_ones(x)
+
+    def from_scores(self, scores: Array, y: AnyArray) -> tuple[Array, AnyArray | float]:
+        return 1.0 - y + scores, 1.0
 
     def reachable(self, diameter: float, radius: float) -> Interval:
         farthest = 1.0 + radius * self.feature_norm(diameter)

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from entrenous.arrays import AnyArray, Array
 from entrenous.engine.phases.path_noise import LaterPath, without_curvature
-from entrenous.engine.phases.phase import Phase, Released
+from entrenous.engine.phases.phase import Released
+from entrenous.engine.phases.record_descent import RecordDescent
 from entrenous.engine.phases.scale_noise import MARGIN
 from entrenous.engine.progress import Progress
 from entrenous.engine.rows.capped_slopes import CappedSlopes
 from entrenous.engine.rows.rows import Rows
 from entrenous.errors import InputError
 from entrenous.privacy.lemmas.pointwise import LEMMA_17
-from entrenous.privacy.mechanisms.mechanism import Mechanism
 from entrenous.privacy.noise import NoiseSource
 from entrenous.problem.problem import Problem
 from entrenous.registry import part
@@ -31,7 +31,7 @@ _POWER = 0.75
 
 @part
 @dataclass(frozen=True)
-class CappedDescent(Phase):
+class CappedDescent(RecordDescent):
     """Full-batch descent; a record's slope is its class's weight times the logistic slope, at most half the larger
     weight (Lemma 17). Noise on every gradient; the later half of the iterates is averaged.
 
@@ -40,10 +40,8 @@ class CappedDescent(Phase):
     """
 
     gives_probability: ClassVar[bool] = True
-    single_precision: ClassVar[bool] = True
+    lemma: ClassVar[str] = LEMMA_17
 
-    total_steps: int
-    noise: Mechanism
     stretch: float = 1.0
     """Length of the descent, beside the usual one."""
     added_entries: int = 0
@@ -60,37 +58,6 @@ class CappedDescent(Phase):
                 f"{self.added_entries!r} and {self.added_size!r}",
                 "0 for rows without shapes.",
             )
-
-    @property
-    def mechanism(self) -> Mechanism:
-        return self.noise
-
-    @property
-    def lemmas(self) -> tuple[str, ...]:
-        return (LEMMA_17,)
-
-    @property
-    def numbers(self) -> dict[str, Any]:
-        return {"steps": self.total_steps}
-
-    @property
-    def releases(self) -> int:
-        return self.total_steps
-
-    @property
-    def unit_rows(self) -> bool:
-        return True
-
-    @property
-    def takes_sparse(self) -> bool:
-        return True
-
-    @property
-    def steps(self) -> int:
-        return self.total_steps
-
-    def pair_gradients(self, n: int) -> int:
-        return 0
 
     def noise_per_coefficient(self, problem: Problem, n: int) -> float:
         """As if the loss did not pull back: an upper figure, which needs no released number."""

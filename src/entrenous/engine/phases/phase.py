@@ -22,6 +22,13 @@ from entrenous.problem.pair_list import PairList
 from entrenous.problem.problem import Problem
 
 
+class TargetSpread(NamedTuple):
+    """Where most targets are, in internal units; what is known without a release: anywhere."""
+
+    centre: float = 0.0
+    scale: float = 1.0
+
+
 class Released(NamedTuple):
     """What a phase releases: a parameter, an intercept or bounds. Internal units (`problem.features.domain`)."""
 
@@ -38,6 +45,10 @@ class Released(NamedTuple):
     """What corrects the probabilities, if this phase looked for it."""
     scale_noise: ScaleNoise | None = None
     """What noise in the scales of `features` does to coefficients, if this phase released scales."""
+    targets: TargetSpread | None = None
+    """Where most targets are, if this phase looked for it."""
+    error_cap: float | None = None
+    """The size of errors beyond which none pulls harder, in internal units, if this phase looked for it."""
 
     def followed_by(self, later: Released) -> Released:
         """Both results as one, after a later phase: its parameter, and of the rest whichever released it last."""
@@ -49,6 +60,8 @@ class Released(NamedTuple):
             features=self.features if later.features is None else later.features,
             event_share=self.event_share if later.event_share is None else later.event_share,
             log_odds_map=self.log_odds_map if later.log_odds_map is None else later.log_odds_map,
+            targets=self.targets if later.targets is None else later.targets,
+            error_cap=self.error_cap if later.error_cap is None else later.error_cap,
         )
 
 

@@ -12,8 +12,10 @@ from entrenous.arrays import AnyArray, Array, row_blocks
 from entrenous.engine.rows.capped_kernel import capped_sum
 from entrenous.engine.rows.capped_slopes import CappedSlopes
 from entrenous.engine.rows.class_moments import ClassMoments
+from entrenous.engine.rows.error_slopes import ErrorSlopes
 from entrenous.engine.rows.histogram_kernel import add_counts
 from entrenous.engine.rows.registry import row_kind
+from entrenous.engine.rows.residual_kernel import residual_sum
 from entrenous.engine.rows.rows import Rows
 from entrenous.engine.rows.shaped import ShapedRows
 from entrenous.errors import InputError
@@ -118,6 +120,13 @@ class DenseRows(Rows):
         at = np.ascontiguousarray(w, dtype=self.table.dtype)
         total, level = capped_sum(self.table, at, intercept, y, slopes.event, slopes.other, slopes.cap)
         return total, float(level)
+
+    def residual_sum(self, w: Array, intercept: float, y: AnyArray, slopes: ErrorSlopes) -> tuple[Array, float, float]:
+        if not self.table.flags.c_contiguous:
+            return super().residual_sum(w, intercept, y, slopes)
+        at = np.ascontiguousarray(w, dtype=self.table.dtype)
+        total, level, filled = residual_sum(self.table, at, intercept, y, slopes.cap, slopes.fades)
+        return total, float(level), float(filled)
 
     def spread(self) -> Array:
         return np.sqrt(np.einsum("ij,ij->j", self.table, self.table) / len(self))

@@ -10,6 +10,7 @@ import numpy as np
 from entrenous.arrays import AnyArray, Array, Codes
 from entrenous.engine.rows.capped_slopes import CappedSlopes
 from entrenous.engine.rows.class_moments import ClassMoments
+from entrenous.engine.rows.error_slopes import ErrorSlopes
 from entrenous.errors import InputError
 from entrenous.problem.features.box import FeatureBounds
 from entrenous.problem.features.domain import FeatureDomain
@@ -101,6 +102,14 @@ class Rows(ABC):
         """``sum_i a_i s_i x_i`` and ``sum_i a_i s_i``, a_i the capped slope of row i at its score, s_i its sign."""
         signed = slopes.at(self.scores(w) + intercept, y)
         return self.weighted_sum(signed), float(signed.sum())
+
+    def residual_sum(self, w: Array, intercept: float, y: AnyArray, slopes: ErrorSlopes) -> tuple[Array, float, float]:
+        """``sum_i a_i x_i``, ``sum_i a_i`` and ``sum_i u_i^2`` for the errors of these scores.
+
+        a_i is the slope of error i and u_i how much of the cap it fills.
+        """
+        pulls, filled = slopes.at(y - self.scores(w) - intercept)
+        return self.weighted_sum(pulls), float(pulls.sum()), float(filled.sum())
 
     def class_moments(self, y: AnyArray) -> ClassMoments:
         """Count, sums and second moments by class (codes 0 and 1); those of two tables are added with ``+``."""

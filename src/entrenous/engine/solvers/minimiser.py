@@ -92,11 +92,13 @@ def minimise(
         if not problem.surrogate.convex:
             w, more = projected_minimum(problem, over_all_pairs, w, tolerance, max_iter, progress)
             return w, iterations + more
-        w = _on_the_sphere(solve, problem.ridge, radius)
+        w = on_the_sphere(solve, problem.ridge, radius)
     return problem.domain.project(w), max(1, iterations)
 
 
-def _on_the_sphere(solve: Callable[[float], Array], ridge: float, radius: float) -> Array:
+def on_the_sphere(solve: Callable[[float], Array], ridge: float, radius: float) -> Array:
+    """The minimiser on the sphere: the one whose ridge, found by root search, is the ball's multiplier."""
+
     def excess(log_multiplier: float) -> float:
         return math.log(max(float(np.linalg.norm(solve(ridge + math.exp(log_multiplier)))), 1e-300) / radius)
 

@@ -11,10 +11,12 @@ from entrenous.privacy.lemmas.statistics import varying_features
 from entrenous.problem.problem import Problem
 
 LEMMA_14, LEMMA_15, LEMMA_16, LEMMA_17 = "Lemma 14", "Lemma 15", "Lemma 16", "Lemma 17"
-LEMMA_18 = "Lemma 18"
+LEMMA_18, LEMMA_23 = "Lemma 18", "Lemma 23"
 
 SQUARES_IN_BOX = 1.66
 """Weight of mean squares, per unit of reach, at which they cost nothing beside means over a box (proof of Lemma 15)."""
+FILLED_WEIGHT = SQUARES_IN_BOX / 2.0
+"""Weight at which squares of how much of its cap an error fills cost nothing beside the gradient (Lemma 23)."""
 _IN_BALL = 2.1501
 """``sqrt(2 max (1+t)^2 (1 + (1-t)^2)/(1 + t^2))`` over t in [0, 1], rounded up: what both cost over a ball."""
 
@@ -62,6 +64,17 @@ def capped_gradient_sensitivity() -> Bound:
     return Bound(1.0, LEMMA_17)
 
 
+def residual_gradient_sensitivity() -> Bound:
+    """Lemma 23: ``(sum_i a_i z_i/(2C), b sum_i u_i^2)`` moves by at most 1 if ``b <= 0.83``. Attained.
+
+    ``||z_i|| <= 1``, ``0 <= u_i <= 1``, ``|a_i| <= C u_i``; the cap C and the slopes may follow from anything that was
+    released before.
+
+    Proof: ``docs/proofs.md``, Lemma 23.
+    """
+    return Bound(1.0, LEMMA_23, numbers={"filled_weight": FILLED_WEIGHT})
+
+
 def second_moment_sensitivity(n: int) -> Bound:
     """Lemma 18: the mean of ``z z^T`` over n rows of norm at most 1 moves by at most ``sqrt(2)/n``. Attained.
 
@@ -97,6 +110,13 @@ def _event_share(problem: Problem, n: int, numbers: Mapping[str, Any]) -> Bound:
 @lemma(LEMMA_17, per_step=True)
 def _capped_gradient(problem: Problem, n: int, numbers: Mapping[str, Any]) -> Bound:
     return capped_gradient_sensitivity()
+
+
+@lemma(LEMMA_23, per_step=True)
+def _residual_gradient(problem: Problem, n: int, numbers: Mapping[str, Any]) -> Bound:
+    if not 0.0 < float(numbers["filled_weight"]) <= FILLED_WEIGHT * (1.0 + 1e-9):
+        raise ValueError(f"a weight of the squares of at most {FILLED_WEIGHT:g}")
+    return residual_gradient_sensitivity()
 
 
 @lemma(LEMMA_18)

@@ -29,7 +29,7 @@ class PublicLabels(NamedTuple):
 
 
 class RunningMeans(ABC):
-    """Sums that give the intercept of a fit without privacy; rows come in any portions."""
+    """What gives the intercept of a fit without privacy; rows come in any portions."""
 
     @abstractmethod
     def feed(self, X: Any, y: AnyArray) -> None:
