@@ -57,6 +57,8 @@ _LONGEST_STEP = 10.0
 """Momentum makes it so long; a longer one would take more than half of the steps to settle."""
 _TIME = 0.3
 """Length of the descent, times the noise-to-signal ratio to the power of 3/2."""
+_USUAL_WIDTH = 10
+"""Columns up to which that is enough; of more each has less of a row of norm 1, and the descent is longer."""
 _SHRINKAGE = 2.4
 """Ridge, in squared noise-to-signal ratios over the variance of a column."""
 _NOISY = 0.02
@@ -140,7 +142,7 @@ def residual_gd(
     descent = ResidualDescent(
         steps,
         noise,
-        time=min(_TIME * ratio**-1.5, _LONGEST_STEP * steps),
+        time=min(_TIME * ratio**-1.5 * math.sqrt(max(1.0, d / _USUAL_WIDTH)), _LONGEST_STEP * steps),
         shrinkage=_SHRINKAGE * (NORM * radius * ratio) ** 2,
         fill=_fill(problem, ratio),
         fades=not problem.surrogate.convex,

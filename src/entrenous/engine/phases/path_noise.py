@@ -61,24 +61,11 @@ class LaterPath:
         assert self._start is not None
         return self._start + self._sum / self._count
 
-    def decays(self, per_step: float, most: float) -> Array:
-        """For each coordinate, an estimate of how much of its noise one step leaves, `most` at most.
+    def kept(self, per_step: float, steps: int, least: float = _LEAST) -> Array:
+        """For each coordinate, the share of the noise without curvature that the average is estimated to have.
 
-        A coordinate that the loss pulls back wanders as far as such a walk with this much left from step to step does.
-        Drift counts as wandering, so a descent that is still on its way looks noisier than it is.
+        It is never below `least`.
         """
-        m = self._count
-        if m < 3 or per_step == 0.0:
-            return np.full(self._sum.size, most)
-        variance = np.maximum(self._squares / m - np.square(self._sum / m), 0.0) / per_step**2
-        # One path tells little of one coordinate, so others have a say; but none makes its noise look smaller.
-        seen = np.maximum(variance, (variance + variance.mean()) / 2.0)
-        lost = np.geomspace(1e-6, 1.0, 241)
-        found: Array = np.interp(seen, [_wandering(1.0 - part, m) for part in lost[::-1]], 1.0 - lost[::-1])
-        return np.minimum(found, most)
-
-    def kept(self, per_step: float, steps: int) -> Array:
-        """For each coordinate, the share of the noise without curvature that the average is estimated to have."""
         m = self._count
         if m < 3:
             return np.ones(self._sum.size)
@@ -91,12 +78,4 @@ class LaterPath:
         # One path tells little of one coordinate, so others have a say; but none makes its noise look smaller.
         seen = np.maximum(np.maximum(wandered, (wandered + wandered.mean()) / 2.0), 0.0) / _USUAL
         trust = steps / (steps + _FEW_STEPS)
-        return np.maximum(np.minimum(1.0 - trust + trust * seen, 1.0) ** _POWER, _LEAST)
-
-
-def _wandering(decay: float, m: int) -> float:
-    """Mean square distance of m steps of a settled walk from their average, noise of 1 added in each step."""
-    lags = np.arange(1, m)
-    settled = 1.0 / (1.0 - decay**2)
-    in_average = (1.0 + 2.0 * float(np.sum((1.0 - lags / m) * decay**lags))) / m
-    return settled * (1.0 - in_average)
+        return np.maximum(np.minimum(1.0 - trust + trust * seen, 1.0) ** _POWER, least)

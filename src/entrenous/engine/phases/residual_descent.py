@@ -29,6 +29,9 @@ NORM = math.hypot(1.0, CONSTANT)
 _FIRST_CAP = 2.0
 """In scales of the targets: at first the errors are the targets themselves."""
 
+_LEAST_KEPT = 0.01
+"""Share of the noise that an average keeps at least: errors pull back all along, and with momentum far."""
+
 
 @part
 @dataclass(frozen=True)
@@ -141,5 +144,5 @@ class ResidualDescent(RecordDescent):
     def _spread(self, later: LaterPath, cap: float, n: int, ridge: float) -> Array:
         """An estimate of the sd that the noise gives each averaged coordinate; it reads released numbers only."""
         per_step = self._noise_per_step(cap, n)
-        decays = later.decays(per_step, 1.0 - min(1.0, self.length * ridge))
-        return np.array([MARGIN * without_curvature(per_step, self.total_steps, decay) / NORM for decay in decays])
+        most = without_curvature(per_step, self.total_steps, 1.0 - min(1.0, self.length * ridge))
+        return MARGIN * most / NORM * later.kept(per_step, self.total_steps, _LEAST_KEPT)
