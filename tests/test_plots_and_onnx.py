@@ -122,6 +122,24 @@ def test_onnx_of_a_model_without_a_link_has_no_probability():
     assert list(scored(en.AUCClassifier(None).fit(X, Y > 0), X)) == ["label", "score"]
 
 
+@pytest.mark.parametrize("epsilon", [2.0, None])
+def test_onnx_predictions_are_the_regressors(epsilon):
+    rows = np.asarray(X, dtype=float)
+    far = np.vstack([rows, 100.0 * rows[:5]])  # clipped in both
+    for kind in (en.ErrorEntropyRegressor, en.PointwiseRegressor):
+        model = kind(epsilon, bounds=(0, 8), target_bounds=(0, 8)).fit(rows, rows[:, 0] + 0.1 * rows[:, 1])
+        np.testing.assert_allclose(scored(model, far)["prediction"], model.predict(far), rtol=1e-9)
+
+
+@pytest.mark.parametrize("algorithm", ["auto", "dpsgd-pointwise"])
+def test_onnx_classifies_single_records(algorithm):
+    model = en.PointwiseClassifier(4.0, bounds=(0, 8), algorithm=algorithm, max_iter=20).fit(X, (Y > 0).astype(int))
+    found = scored(model, X)
+    np.testing.assert_allclose(found["score"], model.decision_function(X), rtol=1e-9, atol=1e-12)
+    np.testing.assert_array_equal(found["label"], model.predict(X))
+    np.testing.assert_allclose(found["probability"], model.predict_proba(X)[:, 1], rtol=1e-9)
+
+
 def test_onnx_transforms_are_the_learners(tmp_path):
     learner = en.MahalanobisLearner(4.0, bounds=(0, 8), classes=(0, 1, 2)).fit(X, Y)
     np.testing.assert_allclose(scored(learner, X)["transformed"], learner.transform(X), rtol=1e-12)
@@ -130,5 +148,5 @@ def test_onnx_transforms_are_the_learners(tmp_path):
     assert b"epsilon=4" in content
     with pytest.raises(en.InputError, match="fitted"):
         to_onnx(en.MahalanobisLearner())
-    with pytest.raises(en.InputError, match="AUCClassifier or MahalanobisLearner"):
+    with pytest.raises(en.InputError, match="AUCClassifier, ErrorEntropyRegressor"):
         to_onnx(pd.DataFrame())

@@ -44,8 +44,9 @@ def test_a_kind_of_ones_own_is_fitted_and_scored_as_an_array(algorithm, epsilon)
 def test_a_kind_of_ones_own_in_a_regression():
     settings = {"bounds": (-2, 2), "target_bounds": (-3, 3), "max_iter": 5, "random_state": 0}
     own, dense = (en.ErrorEntropyRegressor(**settings).fit(table, X[:, 0]) for table in (blocks(X), X))
-    np.testing.assert_allclose(own.coef_, dense.coef_, rtol=0, atol=1e-12)
-    np.testing.assert_allclose(own.predict(blocks(X)), dense.predict(X), rtol=0, atol=1e-12)
+    # An array is kept in float32.
+    np.testing.assert_allclose(own.coef_, dense.coef_, rtol=0, atol=1e-5)
+    np.testing.assert_allclose(own.predict(blocks(X)), dense.predict(X), rtol=0, atol=1e-5)
 
 
 def test_what_needs_an_array_refuses_a_kind_without_one():

@@ -59,11 +59,12 @@ def seeded(plan, X, y, seed=3):
 def test_who_takes_what():
     assert {a.name for a in en.algorithms()} - set(METRIC) == {
         "logistic-gd",
+        "residual-gd",
         "dpsgd-pointwise",
         "oam",
         "spauc",
     }
-    assert ENTROPY == ["kang-gp"]
+    assert ENTROPY == ["residual-gd", "kang-gp"]
     with pytest.raises(en.AssumptionError, match=r"spauc covers auc.*dpgdc"):
         metric_plan("spauc")
     with pytest.raises(en.AssumptionError, match=r"dpgdc covers auc, metric.*kang-gp"):
@@ -287,7 +288,8 @@ def test_the_twin_recovers_the_line_in_the_users_units(bandwidth):
         clean = np.arange(40) % 8 != 0
         errors = y[clean] - (X @ fitted.coef + fitted.intercept)[clean]
         assert np.std(errors) < 0.5
-    assert np.mean(y - X @ fitted.coef - fitted.intercept) == pytest.approx(0.0, abs=1e-9)
+        # The intercept is that of the clean records: a mean error would be some 5 off.
+        assert abs(np.mean(errors)) < 0.5
     U, t = (X - 5.0) / (5.0 * math.sqrt(3)), (y - 50.0) / 50.0
     gradient = all_pairs_objective(plan.problem, fitted.w, rows_of(U), t)[1]
     assert np.abs(gradient).max() < 1e-6
@@ -326,7 +328,7 @@ def test_a_ridge_makes_no_loss_strongly_convex_that_is_not_convex():
 
 
 def test_auto_where_nothing_is_convex():
-    assert entropy_plan("auto").algorithm == "kang-gp"
+    assert entropy_plan("auto").algorithm == "residual-gd"
     for surrogate in ("welsch", "sigmoid"):
         assert en.plan(n=40, n_features=3, epsilon=1.0, surrogate=surrogate).algorithm == "noisy-gd"
         with pytest.raises(en.AssumptionError, match="noisy-gd adds Gaussian noise"):

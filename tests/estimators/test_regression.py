@@ -44,10 +44,12 @@ def test_scikit_learns_checks_pass(estimator):
 def test_a_private_classifier_fails_only_for_undeclared_labels():
     failed = failures(en.PointwiseClassifier(bounds=(-10, 10), random_state=0))
     for result in failed:
+        if result["check_name"] == "check_classifiers_one_label":  # ten records of one class: noise decides
+            continue
         causes = [str(result["exception"]), str(result["exception"].__cause__), str(result["exception"].__context__)]
         assert any("public classes" in cause for cause in causes), result["check_name"]
     if tuple(map(int, sklearn.__version__.split(".")[:2])) >= (1, 9):
-        assert len(failed) <= 4
+        assert len(failed) <= 5
 
 
 def test_error_entropy_ignores_outliers():
@@ -62,7 +64,7 @@ def test_error_entropy_ignores_outliers():
 
 
 def test_the_intercept_has_its_share_of_the_budget():
-    model = en.ErrorEntropyRegressor(2.0, **RANGES).fit(X, Y)
+    model = en.ErrorEntropyRegressor(2.0, algorithm="kang-gp", **RANGES).fit(X, Y)
     gradients, level = model.plan_.mechanisms
     mu = mu_for(2.0, model.certificate_.delta)
     assert level.lemma == "Lemma 13"
@@ -72,7 +74,7 @@ def test_the_intercept_has_its_share_of_the_budget():
     assert model.certificate_.verify().epsilon == pytest.approx(2.0, rel=1e-6)
     # Half of 40, the noise-free mean error, is 1000 times the noise.
     assert 20.0 < model.intercept_ < 60.0
-    free = en.ErrorEntropyRegressor(2.0, intercept_share=0.0, **RANGES).fit(X, Y)
+    free = en.ErrorEntropyRegressor(2.0, algorithm="kang-gp", intercept_share=0.0, **RANGES).fit(X, Y)
     assert free.intercept_ == 0.0
     assert len(free.plan_.mechanisms) == 1
 
@@ -81,7 +83,7 @@ def test_the_intercept_has_its_share_of_the_budget():
     "change", [lambda p: p["intercept"].update(clip=2.0), lambda p: p.update(intercept={"clip": "x"})]
 )
 def test_a_false_intercept_is_refused(change):
-    content = en.ErrorEntropyRegressor(2.0, **RANGES).fit(X, Y).certificate_.to_dict()
+    content = en.ErrorEntropyRegressor(2.0, algorithm="kang-gp", **RANGES).fit(X, Y).certificate_.to_dict()
     content["public"] = {**content["public"], "intercept": dict(content["public"]["intercept"])}
     change(content["public"])
     with pytest.raises(en.PrivacyError):
@@ -89,7 +91,7 @@ def test_a_false_intercept_is_refused(change):
 
 
 def test_an_unpriced_intercept_is_refused():
-    content = en.ErrorEntropyRegressor(2.0, **RANGES).fit(X, Y).certificate_.to_dict()
+    content = en.ErrorEntropyRegressor(2.0, algorithm="kang-gp", **RANGES).fit(X, Y).certificate_.to_dict()
     content["mechanisms"] = [m for m in content["mechanisms"] if m["lemma"] != "Lemma 13"]
     with pytest.raises(en.PrivacyError, match="intercept"):
         en.PrivacyCertificate.from_dict(content).verify()
@@ -97,9 +99,12 @@ def test_an_unpriced_intercept_is_refused():
 
 def test_found_bounds_serve_a_regression():
     ranges = {"bounds": en.PrivateBounds(within=(-40, 40)), "target_bounds": (-400, 400)}
-    model = en.ErrorEntropyRegressor(2.0, max_iter=10, **ranges).fit(X, Y)
+    model = en.ErrorEntropyRegressor(2.0, algorithm="kang-gp", max_iter=10, **ranges).fit(X, Y)
     assert model.score(X, Y) > 0.8
     assert [m.lemma for m in model.plan_.mechanisms] == ["Lemma 11", "Lemma 2", "Lemma 13"]
+    model = en.ErrorEntropyRegressor(2.0, **ranges).fit(X, Y)
+    assert model.score(X, Y) > 0.95
+    assert [m.lemma for m in model.plan_.mechanisms] == ["Lemma 19", "Lemma 11", "Lemma 15", "Lemma 23"]
     assert model.certificate_.verify().epsilon == pytest.approx(2.0, rel=1e-6)
 
 
@@ -111,7 +116,8 @@ def test_found_bounds_serve_a_regression():
         ({"bandwidth": 0.0}, "bandwidth"),
         ({"bandwidth": "wide"}, "bandwidth"),
         ({"intercept_share": -0.1}, "intercept_share"),
-        ({"intercept_share": 1.0}, "share of the budget"),
+        ({"intercept_share": 1.0, "algorithm": "kang-gp"}, "share of the budget"),
+        ({"intercept_share": 0.1}, "together with the coefficients"),
         ({"calibration": "paper"}, "calibration"),
         ({"delta": 0}, "delta"),
     ],
@@ -131,9 +137,10 @@ def test_regressors_are_saved(kind, tmp_path):
 
 def test_probabilities_only_where_the_loss_is_logistic():
     rows, labels = make_classification(3000, 4, random_state=0)
-    settings = {"bounds": (-5, 5), "max_iter": 100, "options": {"batch": 500, "step_size": 0.5}}
-    clf = en.PointwiseClassifier(4.0, **settings).fit(rows, labels)
-    np.testing.assert_allclose(clf.predict_proba(rows).sum(axis=1), 1.0)
-    assert ((clf.predict_proba(rows)[:, 1] > 0.5) == clf.predict(rows)).all()
-    assert clf.score(rows, labels) > 0.7
+    steps = {"algorithm": "dpsgd-pointwise", "max_iter": 100, "options": {"batch": 500, "step_size": 0.5}}
+    for epsilon, settings in ((4.0, steps), (1.0, {}), (None, {})):
+        clf = en.PointwiseClassifier(epsilon, bounds=(-5, 5), **settings).fit(rows, labels)
+        np.testing.assert_allclose(clf.predict_proba(rows).sum(axis=1), 1.0)
+        assert ((clf.predict_proba(rows)[:, 1] > 0.5) == clf.predict(rows)).all()
+        assert clf.score(rows, labels) > (0.7 if settings else 0.85)
     assert not hasattr(en.PointwiseClassifier(surrogate="hinge"), "predict_proba")

@@ -120,8 +120,16 @@ def test_error_entropy(epsilon):
     targets = DENSE @ np.arange(D) + RNG.normal(size=N)
     settings = {"epsilon": epsilon, "bounds": (0, 3), "target_bounds": (0, 60), "max_iter": 20, "random_state": 0}
     made = [en.ErrorEntropyRegressor(**settings).fit(X, targets) for X in (DENSE, SPARSE)]
-    same(*made, 1e-10 if epsilon else 1e-5)
+    same(*made, SINGLE)
     np.testing.assert_allclose(made[1].predict(SPARSE), made[1].predict(DENSE), rtol=1e-12)
+
+
+@pytest.mark.parametrize("epsilon", [2.0, None])
+def test_single_records(epsilon):
+    targets = DENSE @ np.arange(D) + RNG.normal(size=N)
+    settings = {"epsilon": epsilon, "bounds": (0, 3), "random_state": 0}
+    same(*(en.PointwiseRegressor(target_bounds=(0, 60), **settings).fit(X, targets) for X in (DENSE, SPARSE)), SINGLE)
+    same(*(en.PointwiseClassifier(**settings).fit(X, Y) for X in (DENSE, SPARSE)), SINGLE)
 
 
 def test_nothing_is_written_out():
@@ -172,7 +180,7 @@ def test_other_algorithms_name_those_that_take_sparse_tables(record):
         assert takes == takes_rows_without_array(record.name, task)
         if not takes:
             with pytest.raises(
-                en.InputError, match=r"Use one of logistic-gd, moments|Choose another task, or use X.toarray"
+                en.InputError, match=r"Use one of (logistic|residual)-gd|Choose another task, or use X.toarray"
             ):
                 made.run(SPARSE, Y)
 
@@ -184,16 +192,17 @@ def test_refusals_of_the_estimators():
         plan("noisy-gd", task="metric", n=N, n_features=D, epsilon=1.0, bounds=(0, 3)).run(SPARSE, Y)
     with pytest.raises(TypeError, match="dense data is required"):
         en.MahalanobisLearner(bounds=(0, 3)).fit(SPARSE, Y)
-    with pytest.raises(TypeError, match="dense data is required"):
-        en.PointwiseClassifier(bounds=(0, 3)).fit(SPARSE, Y)
+    with pytest.raises(en.InputError, match=r"dpsgd-pointwise reads dense rows, one by one.*Use one of logistic-gd"):
+        en.PointwiseClassifier(algorithm="dpsgd-pointwise", bounds=(0, 3)).fit(SPARSE, Y)
 
 
 def test_scikit_learns_tag_says_which_settings_take_sparse_tables():
     takes = [en.AUCClassifier(), en.AUCClassifier(algorithm="noisy-gd"), en.ErrorEntropyRegressor()]
-    takes.append(en.AUCClassifier(bounds=en.PrivateBounds(within=(0, 1))))
+    takes += [en.AUCClassifier(bounds=en.PrivateBounds(within=(0, 1))), en.PointwiseClassifier()]
+    takes.append(en.PointwiseRegressor())
     others = [
         en.AUCClassifier(algorithm="sgd-pair"),
-        en.PointwiseClassifier(),
+        en.PointwiseClassifier(algorithm="dpsgd-pointwise"),
         en.MahalanobisLearner(),
     ]
     assert all(e.__sklearn_tags__().input_tags.sparse for e in takes)

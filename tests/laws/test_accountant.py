@@ -10,6 +10,7 @@ from dp_accounting.rdp import RdpAccountant
 
 import entrenous as en
 from entrenous.privacy.accounting import TOLERANCE, second_opinion
+from entrenous.problem.tasks.task import task_named
 
 pytestmark = pytest.mark.attack
 
@@ -64,6 +65,8 @@ def test_the_accountant_agrees_with_every_plan(epsilon, delta):
         # Two records a step in both sampled algorithms: their noise takes a second to find, and is found once.
         options = {"batch": 2} if record.name == "dpsgd-pointwise" else {}
         ask = {"n": 100, "n_features": 3, "ridge": 0.1, "index_seed": 1}
+        if task_named(record.tasks[0]).has_targets:
+            ask["target_bounds"] = (0.0, 1.0)
         plan = en.plan(record.name, epsilon=epsilon, delta=delta, options=options, **ask)
         assert plan.epsilon == pytest.approx(epsilon, rel=TOLERANCE), record.name
         rounding = GRID if delta == 0.0 else 0.0

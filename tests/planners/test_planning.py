@@ -8,6 +8,7 @@ import pytest
 
 import entrenous as en
 from entrenous.privacy.gaussian_dp import mu_for
+from entrenous.problem.tasks.task import task_named
 
 ASK = {"n": 1000, "n_features": 5, "epsilon": 1.0, "delta": 1e-6}
 
@@ -170,8 +171,9 @@ def test_the_whole_space_is_refused_or_runs(surrogate, ridge, epsilon):
     ask = {"n": 8, "n_features": 2, "domain": "whole-space", "bounds": en.FeatureBall(1.0)}
     for record in en.algorithms():
         if epsilon is None or record.privacy != ("none",):
+            targets = {"target_bounds": (0, 1)} if task_named(record.tasks[0]).has_targets else {}
             try:
-                plan = en.plan(record.name, **ask, epsilon=epsilon, ridge=ridge, surrogate=surrogate)
+                plan = en.plan(record.name, **ask, **targets, epsilon=epsilon, ridge=ridge, surrogate=surrogate)
             except en.AssumptionError:
                 continue
             assert np.isfinite(plan.run(X, y, random_state=0).w).all(), record.name
