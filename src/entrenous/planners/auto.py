@@ -14,7 +14,7 @@ from entrenous.problem.tasks.task import Task
 def choose(budget: Budget, surrogate: Surrogate | None, ridge: float, task: Task) -> str:
     """Pure privacy: noise on the result of descent. Otherwise a descent on single records in private units where the
     surrogate is open or is its own, class moments for a metric and for least squares, else noisy gradients, else the
-    first algorithm that covers the task.
+    first algorithm that covers the task and takes the surrogate.
     """
     if budget.is_pure and (surrogate is None or surrogate.convex) and algorithm_named("dpgdsc").covers(task):
         if ridge <= 0.0:
@@ -34,4 +34,5 @@ def choose(budget: Budget, surrogate: Surrogate | None, ridge: float, task: Task
         record = algorithm_named(name, task)
         if suits and record.covers(task) and record.takes(surrogate):
             return name
-    return next(record.name for record in algorithms() if record.covers(task))
+    covering = [record for record in algorithms() if record.covers(task)]
+    return next((record.name for record in covering if record.takes(surrogate)), covering[0].name)

@@ -41,7 +41,6 @@ from entrenous.problem.features.box import FeatureBounds
 from entrenous.problem.features.cut_box import CutBox
 from entrenous.problem.features.domain import FeatureDomain
 from entrenous.problem.features.private_bounds import PrivateBounds
-from entrenous.problem.features.shaped_box import ShapedBox
 from entrenous.problem.problem import Problem
 from entrenous.problem.surrogates.base import Surrogate
 from entrenous.problem.surrogates.bounded import Welsch
@@ -123,13 +122,13 @@ def residual_gd(
         )
     asked = (FeatureBounds(-1.0, 1.0) if features is None else features).for_features(problem.n_features)
     domain = asked.within if isinstance(asked, PrivateBounds) else asked
-    if domain.mixes_columns or isinstance(domain, ShapedBox):  # an earlier fit found its units
+    if domain.mixes_columns:  # an earlier fit found its units
         standardise = 0.0
     mu = mu_for(budget.epsilon, budget.delta)
     before = [*_target_centre(targets, n, mu), *narrower_ranges(asked, n, budget, zoom)]
     spent = sum(phase.mechanism.gdp or 0.0 for phase in before if phase.mechanism) / mu**2
     left = 1.0 - spent - standardise
-    d = problem.n_features + domain.added_entries
+    d = problem.n_features
     # The norm of a gradient's noise, were it the only release, beside that of a gradient whose errors are at the cap.
     ratio = math.sqrt(d + 1) / (math.sqrt(left) * mu * n)
     radius = 1.0
