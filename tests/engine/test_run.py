@@ -14,6 +14,7 @@ from entrenous.engine.rows.class_moments import ClassMoments
 from entrenous.engine.rows.registry import rows_of
 from entrenous.engine.solvers.least_squares import MomentNoise, ranking_from_moments
 from entrenous.privacy.noise import noise_from
+from entrenous.problem.tasks.task import task_named
 
 
 def records(n=30, d=4, seed=0):
@@ -273,9 +274,10 @@ def test_progress_is_told_in_public_numbers(capsys):
 def test_plans_survive_json():
     for record in en.algorithms():
         epsilon = 1.0 if "approximate" in record.privacy else None
-        plan = en.plan(
-            record.name, n=500, n_features=3, epsilon=epsilon, ridge=0.1, bounds={"a": (0, 1), "b": (0, 2), "c": (1, 3)}
-        )
+        ask = {"n": 500, "n_features": 3, "ridge": 0.1, "bounds": {"a": (0, 1), "b": (0, 2), "c": (1, 3)}}
+        if task_named(record.tasks[0]).has_targets:
+            ask["target_bounds"] = (0, 1)
+        plan = en.plan(record.name, epsilon=epsilon, **ask)
         again = en.Plan.from_json(plan.to_json())
         assert again == plan
         assert again.certificate() == plan.certificate()

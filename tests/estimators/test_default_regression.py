@@ -142,7 +142,7 @@ def test_wrong_input_is_refused_before_anything_is_spent(kind):
         kind(1.0, **PUBLIC).fit(np.where(X > 0.999, np.nan, X), Y)
     with pytest.raises((ValueError, TypeError), match=r"string|numbers|str"):
         kind(1.0, **PUBLIC).fit(X[:3], ["a", "b", "c"])
-    with pytest.raises(ValueError, match="minimum of 2|at least two|2 is required"):
+    with pytest.raises(ValueError, match=r"minimum of 2|at least two|2 is required"):
         kind(1.0, **PUBLIC).fit(X[:1], Y[:1])
     with pytest.raises(en.EntrenousError, match="epsilon"):
         kind(0.0, **PUBLIC).fit(X, Y)

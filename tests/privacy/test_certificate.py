@@ -19,6 +19,7 @@ from entrenous.problem.pair_scores import Mahalanobis
 from entrenous.problem.parameter_domains import FrobeniusPSD
 from entrenous.problem.problem import Problem
 from entrenous.problem.surrogates.convex import Hinge, QNormHinge, SmoothedHinge
+from entrenous.problem.tasks.task import task_named
 
 N = 5000
 """Large enough for the side conditions of every printed noise."""
@@ -84,6 +85,9 @@ def _certificate(name, calibration, privacy, **changes):
     ridge = 0.05 if "strongly convex" in _needs(name) else 0.0
     delta = 0.0 if privacy == "pure" else 1e-6
     request = {"n": N, "n_features": 4, "epsilon": 1.0, "delta": delta, "ridge": ridge, "bounds": (0, 1)}
+    (tasks,) = (record.tasks for record in entrenous.algorithms() if record.name == name)
+    if task_named(tasks[0]).has_targets:
+        request["target_bounds"] = (0, 1)
     if calibration == "paper" and name.startswith(("offpair", "onpair")):
         # As printed these use no record at all unless their warm-up is capped.
         request["options"] = {"warmup": 7}
