@@ -71,8 +71,8 @@ def test_the_accountant_agrees_with_every_plan(epsilon, delta):
         assert plan.epsilon == pytest.approx(epsilon, rel=TOLERANCE), record.name
         rounding = GRID if delta == 0.0 else 0.0
         opinion = second_opinion(plan.mechanisms, delta)
-        # Every release is rounded to a grid of its own before they are added up.
-        several = 5.0 if len({m.noise_multiplier for m in plan.mechanisms}) > 1 else 1.0
+        # Every release is rounded to a grid of its own before they are added up, and there are up to 200 of them.
+        several = 10.0 if len({m.noise_multiplier for m in plan.mechanisms}) > 1 else 1.0
         assert opinion == pytest.approx(epsilon, rel=several * TOLERANCE, abs=rounding), record.name
         nearness = NEAR_SAMPLED if any(m.secret_sample for m in plan.mechanisms) else NEAR
         assert recomputed(plan.mechanisms, delta) == pytest.approx(epsilon, rel=several * nearness), record.name

@@ -63,6 +63,8 @@ class Minimise(Phase):
         return Released(w, None, iterations)
 
 
+_FIRST = 2.0
+"""Spreads of the targets that the first bandwidth is for."""
 _ROUNDS, _SETTLED, _EXACT = 6, 0.01, 1e-9
 """Of fitting and looking at the errors again: this many at most, fewer once their spread settles or is rounding."""
 
@@ -72,8 +74,8 @@ _ROUNDS, _SETTLED, _EXACT = 6, 0.01, 1e-9
 class RobustMinimise(Minimise):
     """Error entropy with a bandwidth that follows from the errors. Without privacy only.
 
-    From a fit with a bandwidth as wide as the targets' range, which is least squares, it goes to ever narrower ones: a
-    loss that is not convex needs a good start.
+    From a fit with a bandwidth for errors as large as the targets' own spread it goes to ever narrower ones: a loss that
+    is not convex needs a good start.
     """
 
     def run(
@@ -81,7 +83,7 @@ class RobustMinimise(Minimise):
     ) -> Released:
         targets = np.asarray(y, dtype=float)
         whole = float(targets.max() - targets.min()) or 1.0
-        w, spread, iterations = so_far.w, whole, 0
+        w, spread, iterations = so_far.w, _FIRST * spread_of(targets) or whole, 0
         for _ in range(_ROUNDS):
             narrowed = replace(problem, surrogate=Welsch(PAIR_WIDTH * spread))
             w, more = minimise(narrowed, X, targets, w, self.tolerance, self.max_iter, progress)
