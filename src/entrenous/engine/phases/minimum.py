@@ -74,8 +74,8 @@ _ROUNDS, _SETTLED, _EXACT = 6, 0.01, 1e-9
 class RobustMinimise(Minimise):
     """Error entropy with a bandwidth that follows from the errors. Without privacy only.
 
-    From a fit with a bandwidth for errors as large as the targets' own spread it goes to ever narrower ones: a loss that
-    is not convex needs a good start.
+    From a fit with a bandwidth for errors as large as the targets' own spread it goes to ever narrower ones: a loss
+    that is not convex needs a good start.
     """
 
     def run(
