@@ -4,7 +4,7 @@
 
 Delta ``1/n**2``, replace-one adjacency, five seeds of every made-up table, 80/20 splits of the real ones. The noise is
 seeded, so that a run can be repeated. The constants of ``residual-gd`` were chosen on the made-up tables and on
-diabetes; elevation was looked at once afterwards. Writes ``benchmarks/results/regression.json`` and the tables in
+diabetes; elevation decided none of them. Writes ``benchmarks/results/regression.json`` and the tables in
 ``docs/estimators/error-entropy.md`` and ``pointwise.md``. Needs the data folder (ENTRENOUS_DATA).
 """
 

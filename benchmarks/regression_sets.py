@@ -30,11 +30,15 @@ class MadeUp(NamedTuple):
     outliers: float = 0.05
     tail: float | None = None
     """Degrees of freedom of Student's errors; ``None``: normal ones."""
+    long_rows: float | None = None
+    """Degrees of freedom of Student's features; ``None``: uniform ones."""
 
     def draw(self, seed: int) -> tuple[Array, Array, Array]:
         """Rows, targets and the parameter; the intercept is 0."""
         rng = np.random.default_rng(seed)
-        X, w = rng.uniform(-1.0, 1.0, (self.n, self.d)), rng.normal(size=self.d)
+        size = (self.n, self.d)
+        X = rng.uniform(-1.0, 1.0, size) if self.long_rows is None else rng.standard_t(self.long_rows, size=size)
+        w = rng.normal(size=self.d)
         errors = rng.normal(size=self.n) if self.tail is None else rng.standard_t(self.tail, size=self.n)
         y, wild = X @ w + 0.3 * errors, rng.random(self.n) < self.outliers
         y[wild] += rng.uniform(0.0, 20.0, int(wild.sum()))
@@ -51,6 +55,7 @@ MADE_UP = {
     "features declared 50 times too wide": MadeUp(bounds=(-50.0, 50.0)),
     "no outliers": MadeUp(outliers=0.0),
     "errors without a variance (Student, 1.5)": MadeUp(tail=1.5),
+    "features with long tails (Student, 4)": MadeUp(bounds=(-20.0, 20.0), target_bounds=(-100.0, 100.0), long_rows=4.0),
 }
 
 

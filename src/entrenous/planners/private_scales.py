@@ -15,7 +15,7 @@ import numpy as np
 from entrenous.engine.phases.find_bounds import FindBounds
 from entrenous.engine.phases.phase import Phase
 from entrenous.engine.phases.standardise import COLUMN_REACH, ROW_REACH, FindCentre, Standardise
-from entrenous.engine.phases.zoom import Zoom
+from entrenous.engine.phases.zoom import HALF_WIDTH, Zoom
 from entrenous.errors import InputError
 from entrenous.planners.budget_split import find_bounds
 from entrenous.privacy.budget import Budget
@@ -47,8 +47,13 @@ def check_shares(shares: Mapping[str, float]) -> None:
             raise InputError(f"{name} must be a share of the budget, from 0 to 1", repr(share), "0 leaves it out.")
 
 
-def narrower_ranges(asked: FeatureDomain | PrivateBounds, n: int, budget: Budget, share: float) -> list[Phase]:
-    """The search that was asked for; in declared ranges a short one, where its counts are readable."""
+def narrower_ranges(
+    asked: FeatureDomain | PrivateBounds, n: int, budget: Budget, share: float, half_width: float = HALF_WIDTH
+) -> list[Phase]:
+    """The search that was asked for; in declared ranges a short one, where its counts are readable.
+
+    The short one finds ranges of so many standard deviations to either side.
+    """
     if share == 0.0:
         return []
     if isinstance(asked, PrivateBounds):
@@ -57,7 +62,7 @@ def narrower_ranges(asked: FeatureDomain | PrivateBounds, n: int, budget: Budget
         return []
     bound = feature_histograms_sensitivity(searchable(asked).size)
     noise = gaussian_for_share(bound, share, mu_for(budget.epsilon, budget.delta))
-    return [Zoom(asked, share, noise)] if noise.sigma <= _READABLE_COUNTS * n else []
+    return [Zoom(asked, share, noise, half_width=half_width)] if noise.sigma <= _READABLE_COUNTS * n else []
 
 
 def clip_before_scales(domain: FeatureDomain, before: Sequence[Phase]) -> float | None:

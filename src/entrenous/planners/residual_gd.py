@@ -62,8 +62,11 @@ _SHRINKAGE = 2.4
 """Ridge, in squared noise-to-signal ratios over the variance of a column."""
 _NOISY = 0.02
 """Noise-to-signal ratio above which rows longer than is usual for their width are drawn in."""
-_TAIL = 3.0
-"""Otherwise those are that are longer by so many standard deviations of a normal row's squared length."""
+_TAIL, _LONG_TAIL, _QUIET = 3.0, 9.0, 0.002
+"""Otherwise those are that are longer by so many standard deviations of a normal row's squared length: more, up to
+the second number, below this noise-to-signal ratio."""
+_HALF_WIDTH = 6.0
+"""Half-width of narrower ranges, in standard deviations: cutting a long tail off bends a regression."""
 _FILL, _LEAST_FILL, _FILL_BY_NOISE = 0.5, 0.15, 50.0
 """How much of their cap errors fill: half where outliers shall not count, and as with least squares where they shall
 and noise permits."""
@@ -125,7 +128,7 @@ def residual_gd(
     if domain.mixes_columns:  # an earlier fit found its units
         standardise = 0.0
     mu = mu_for(budget.epsilon, budget.delta)
-    before = [*_target_centre(targets, n, mu), *narrower_ranges(asked, n, budget, zoom)]
+    before = [*_target_centre(targets, n, mu), *narrower_ranges(asked, n, budget, zoom, _HALF_WIDTH)]
     spent = sum(phase.mechanism.gdp or 0.0 for phase in before if phase.mechanism) / mu**2
     left = 1.0 - spent - standardise
     d = problem.n_features
@@ -171,7 +174,8 @@ def _target_centre(share: float, n: int, mu: float) -> list[Phase]:
 def _radius(domain: FeatureDomain, ratio: float) -> float:
     """How long rows may be, in square roots of the number of columns that vary: clipped ones bend the prediction."""
     columns = max(1, int(np.count_nonzero(domain.unit)))
-    return 1.0 if ratio > _NOISY else math.sqrt(1.0 + _TAIL * math.sqrt(2.0 / columns))
+    tail = min(_TAIL * max(1.0, _QUIET / ratio), _LONG_TAIL)
+    return 1.0 if ratio > _NOISY else math.sqrt(1.0 + tail * math.sqrt(2.0 / columns))
 
 
 def _fill(problem: Problem, ratio: float) -> float:

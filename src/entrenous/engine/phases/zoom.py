@@ -26,8 +26,8 @@ _STANDS_OUT = 2.5
 """Standard deviations of noise above which a bin is believed to hold records."""
 _ENOUGH = 0.5
 """Share of the records that the believed bins must hold; with less the range stays as declared."""
-_HALF_WIDTH = 3.5
-"""Half-width of the new range, in standard deviations of what the believed bins hold."""
+HALF_WIDTH = 3.5
+"""Half-width of the new range, in standard deviations of what the believed bins hold: the usual one."""
 
 
 @part
@@ -49,6 +49,8 @@ class Zoom(StatisticPhase):
     share: float
     noise: Mechanism
     bins: int = BINS
+    half_width: float = HALF_WIDTH
+    """Of the new ranges, in standard deviations."""
 
     @property
     def mechanism(self) -> Mechanism:
@@ -95,7 +97,7 @@ class Zoom(StatisticPhase):
         centre = (believed @ middle) / held
         bin_variance = (2.0 / self.bins) ** 2 / 12.0
         spread = np.sqrt((believed * (middle - centre[:, None]) ** 2).sum(axis=1) / held + bin_variance)
-        half = np.clip(_HALF_WIDTH * spread, 2.0 / self.bins, 1.0)
+        half = np.clip(self.half_width * spread, 2.0 / self.bins, 1.0)
         least, most = self.within.sides()
         low, high = least.copy(), most.copy()
         at = self.columns[enough]
