@@ -188,6 +188,20 @@ def test_searched_and_found_bounds_are_taken():
     assert told_apart(fit(X, y, model.bounds_), X[:300], y[:300]) > 0.6
 
 
+def test_a_whitened_domain_keeps_its_distances():
+    """What an earlier fit found may mix columns: the map to the user's units must unmix them."""
+    X, y, bounds = two_blobs(n=800)
+    ranking = en.AUCClassifier(4.0, bounds=bounds, options={"whiten": 0.1}, random_state=0)
+    with pytest.warns(en.PrivacyWarning):
+        domain = ranking.fit(X, y).bounds_
+    assert domain.mixes_columns
+    model = fit(X, y, domain)
+    inside = domain.origin + 1e-3 * domain.unit * np.random.default_rng(0).normal(size=(9, 4))
+    gaps, mapped = inside[1:] - inside[:-1], model.transform(inside)
+    squares = np.einsum("ni,ij,nj->n", gaps, model.get_mahalanobis_matrix(), gaps)
+    np.testing.assert_allclose(np.square(mapped[1:] - mapped[:-1]).sum(axis=1), squares, rtol=1e-6)
+
+
 def test_the_stated_noise_is_the_spread_of_the_matrix():
     X, y, bounds = two_blobs(n=2000)
     plan = en.plan(

@@ -185,8 +185,16 @@ def test_without_bounds_nothing_is_clipped(settings, tmp_path):
     for model in (clf, en.load(en.save(clf, tmp_path / "model"))):
         close(model.decision_function(far), far @ clf.coef_[0] + clf.intercept_[0])
     close(scored_by_onnx(clf, far)["score"], far @ clf.coef_[0] + clf.intercept_[0])
-    learner = en.MahalanobisLearner(None).fit(X, Y)
+    learner = en.MahalanobisLearner(None, algorithm="noisy-gd").fit(X, Y)
     close(learner.transform(far), far @ learner.components_.T)
+
+
+def test_a_metric_from_moments_finds_its_own_bounds_without_privacy():
+    learner = en.MahalanobisLearner(None).fit(X, Y)
+    near = learner.bounds_.origin + 0.1 * learner.bounds_.unit * RNG.uniform(-1.0, 1.0, X.shape)
+    near = np.clip(near, *learner.bounds_.ends())
+    close(learner.transform(near), near @ learner.components_.T)
+    assert np.abs(learner.transform(1e6 * X)).max() < 1e3
 
 
 def test_the_box_of_units_in_older_files_does_not_clip(tmp_path):

@@ -45,7 +45,8 @@ class Fitted:
     noise: Array
     """Sd that the privacy noise alone gives each entry of `coef`, before projection (a metric's in internal units).
 
-    From public and released numbers; where gradients have the noise an upper figure or an estimate.
+    From public and released numbers; where gradients have the noise an upper figure or an estimate, and for a metric
+    from moments one estimate for all entries, scales taken as found.
     """
     bounds: FeatureDomain | None = None
     """The domain the rows were clipped into: declared, or found by the first phases; ``None``: they were not."""

@@ -50,7 +50,8 @@ class MahalanobisLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Publ
         many columns. ``None`` keeps all.
     bounds : (low, high), mapping, FeatureBounds or FeatureBall
         Public domain of the features, required for a private fit: rows outside are clipped into it. A fit without
-        privacy needs none; given some, it uses the same clipping and units.
+        privacy needs none; given some, it uses the same clipping and units. ``"moments"`` finds a smaller domain in
+        it, without privacy also where none is given.
     classes : sequence or None, default=None
         Public labels, two or more. ``None`` means ``(0, 1)`` for a private fit, and the labels found in `y` without
         privacy.
