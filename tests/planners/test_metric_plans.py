@@ -1,5 +1,7 @@
 """The plan of the default metric: its stages follow from public numbers, and add up to the budget."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -57,6 +59,26 @@ def test_the_number_of_classes_is_public():
     assert en.plan(**ASK).phases[-1].classes == 2
     assert en.plan(**ASK, classes="abcd").phases[-1].classes == 4
     assert en.plan(**ASK | {"epsilon": None}).phases[-1].classes is None
+
+
+def test_labels_never_decide_what_is_released():
+    made = en.plan(**ASK)
+    with pytest.raises(en.EntrenousError, match="public number of classes"):
+        en.Plan.from_json(made.to_json().replace('"classes": 2', '"classes": null'))
+    for wrong in ('"classes": 1', '"classes": 2.5', '"classes": true'):
+        with pytest.raises(en.InputError, match="classes must be an int"):
+            en.Plan.from_json(made.to_json().replace('"classes": 2', wrong))
+    low = en.plan(**ASK, n_components=np.int64(3))
+    assert en.Plan.from_json(low.to_json()) == low
+    assert low.phases[-1].rank == 3
+    with pytest.raises(en.InputError, match="rank must be an int"):
+        en.Plan.from_json(low.to_json().replace('"rank": 3', '"rank": 0'))
+
+
+def test_weights_in_a_plan_are_priced():
+    text = en.plan(**ASK).to_json()
+    with pytest.raises(en.EntrenousError, match="moves by up to"):
+        en.Plan.from_json(re.sub(r'("weights": \[\s+)0\.71,', r"\g<1>7.1,", text))
 
 
 def test_one_name_stands_for_two_tasks_and_no_more():

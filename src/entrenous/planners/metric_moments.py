@@ -108,7 +108,8 @@ def metric_moments(
         before = narrower_ranges(asked, n, budget, zoom)
     if standardise > 0.0:
         before += standardising(domain, clip_before_scales(domain, before), n, mu, standardise, _RADIUS)
-    phases = (*before, _release(problem, n, mu, before, classes, n_components, listed_pairs))
+    rank = None if n_components is None else int(n_components)  # NumPy's integers have no place in a file
+    phases = (*before, _release(problem, n, mu, before, classes, rank, listed_pairs))
     remarks = {} if mu is None else {"stages": _in_words(phases, mu, domain)}
     if listed_pairs is not None and mu is not None:
         remarks["assumed"] = ASSUMED

@@ -13,6 +13,7 @@ from entrenous.engine.phases.metric_release import MetricRelease
 from entrenous.engine.rows.labelled_moments import LabelledMoments
 from entrenous.engine.rows.rows import Rows
 from entrenous.engine.solvers.metric_moments import MomentNoise, metric_from_moments
+from entrenous.errors import InputError, PrivacyError
 from entrenous.privacy.lemmas.metric_moments import LEMMA_20
 from entrenous.problem.problem import Problem
 from entrenous.registry import part
@@ -27,6 +28,17 @@ class LabelledMomentRelease(MetricRelease):
     """Of counts, sums and second moment."""
     classes: int | None = field(kw_only=True)
     """How many there are: public. ``None``: as many as the labels have, without privacy only."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.classes is None and self.noise is not None:
+            raise PrivacyError(
+                "a private release needs the public number of classes",
+                "none",
+                "Labels must not decide what is released.",
+            )
+        if self.classes is not None and not (type(self.classes) is int and self.classes >= 2):
+            raise InputError("classes must be an int >= 2", repr(self.classes), "Count the public classes.")
 
     @property
     def lemmas(self) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from entrenous.engine.phases.phase import Phase, Released
 from entrenous.engine.progress import Progress
 from entrenous.engine.rows.dense import DenseRows
 from entrenous.engine.rows.rows import Rows
+from entrenous.errors import InputError
 from entrenous.privacy.mechanisms.mechanism import Mechanism
 from entrenous.privacy.noise import NoiseSource
 from entrenous.problem.problem import Problem
@@ -34,6 +35,10 @@ class MetricRelease(Phase):
     noise: Mechanism | None
     rank: int | None
     """Directions that the metric may have; ``None``: as many as there are features."""
+
+    def __post_init__(self) -> None:
+        if self.rank is not None and not (type(self.rank) is int and self.rank >= 1):
+            raise InputError("rank must be an int >= 1, or None", repr(self.rank), "None keeps all directions.")
 
     @property
     def mechanism(self) -> Mechanism | None:
