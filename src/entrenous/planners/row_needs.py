@@ -25,4 +25,5 @@ def takes_rows_without_array(name: str, task: str) -> bool:
 
 def algorithms_without_array(task: str) -> tuple[str, ...]:
     """Their names."""
-    return tuple(record.name for record in algorithms() if takes_rows_without_array(record.name, task))
+    names = dict.fromkeys(record.name for record in algorithms())  # one name may stand for two tasks
+    return tuple(name for name in names if takes_rows_without_array(name, task))
