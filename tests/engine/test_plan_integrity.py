@@ -13,6 +13,7 @@ from entrenous.planners.xue2021 import dpegd, dpgdsc
 from entrenous.privacy.budget import NO_PRIVACY, Budget
 from entrenous.privacy.lemmas.bound import Bound
 from entrenous.privacy.mechanisms.gaussian import Gaussian
+from entrenous.privacy.noise import SeededNoise
 
 ASK = {"n": 200, "n_features": 3, "epsilon": 1.0, "delta": 1e-6, "bounds": (-1, 1)}
 
@@ -214,10 +215,8 @@ def test_deep_and_long_files_are_refused(text):
 # --- what is stated is what is drawn ----------------------------------------------------------------------------------
 
 
-class CountingNoise:
+class CountingNoise(SeededNoise):
     """A source that notes how many normal values were asked for."""
-
-    seeded = True
 
     def __init__(self):
         self.drawn = 0

@@ -15,6 +15,7 @@ from entrenous.errors import PrivacyError, PrivacyWarning
 from entrenous.planners.xue2021 import dpgdc2
 from entrenous.privacy.accounting import TOLERANCE
 from entrenous.privacy.budget import Budget
+from entrenous.privacy.noise import grid_of
 from entrenous.problem.pair_scores import Mahalanobis
 from entrenous.problem.parameter_domains import FrobeniusPSD
 from entrenous.problem.problem import Problem
@@ -53,6 +54,8 @@ MECHANISM_FIELDS = [
     "lemma",
     "sampling",
     "scope",
+    "noise",
+    "grid",
 ]
 
 
@@ -62,7 +65,9 @@ def plans():
         for calibration in record.calibrations:
             for privacy in record.privacy:
                 if privacy != "none":
-                    yield record.name, calibration, privacy
+                    # Of two algorithms of one name the task tells which is meant.
+                    name = f"{record.name}:{record.tasks[0]}" if record.joins else record.name
+                    yield name, calibration, privacy
 
 
 PLANS = list(plans())
@@ -85,8 +90,9 @@ def _certificate(name, calibration, privacy, **changes):
     ridge = 0.05 if "strongly convex" in _needs(name) else 0.0
     delta = 0.0 if privacy == "pure" else 1e-6
     request = {"n": N, "n_features": 4, "epsilon": 1.0, "delta": delta, "ridge": ridge, "bounds": (0, 1)}
-    (tasks,) = (record.tasks for record in entrenous.algorithms() if record.name == name)
-    if task_named(tasks[0]).has_targets:
+    name, _, task = name.partition(":")
+    request["task"] = task or next(r.tasks[0] for r in entrenous.algorithms() if r.name == name and not r.joins)
+    if task_named(request["task"]).has_targets:
         request["target_bounds"] = (0, 1)
     if calibration == "paper" and name.startswith(("offpair", "onpair")):
         # As printed these use no record at all unless their warm-up is capped.
@@ -95,7 +101,7 @@ def _certificate(name, calibration, privacy, **changes):
 
 
 def _needs(name):
-    return next(a.needs for a in entrenous.algorithms() if a.name == name)
+    return next(a.needs for a in entrenous.algorithms() if a.name == name.partition(":")[0])
 
 
 def bent(certificate, path, value):
@@ -105,7 +111,16 @@ def bent(certificate, path, value):
     for key in path[:-1]:
         place = place[key]
     place[path[-1]] = value(place[path[-1]]) if callable(value) else value
-    return json.dumps(content)
+    return json.dumps(with_right_grid(content))
+
+
+def with_right_grid(content):
+    """A forger who changes the noise changes the grid with it."""
+    for mechanism in content["mechanisms"] if isinstance(content.get("mechanisms"), list) else ():
+        sigma = mechanism.get("sigma") if isinstance(mechanism, dict) else None
+        if isinstance(sigma, float) and 0.0 < sigma < math.inf and mechanism.get("noise") == "grid-exact":
+            mechanism["grid"] = grid_of(sigma)
+    return content
 
 
 def check(text):
@@ -228,7 +243,7 @@ def test_less_noise_a_smaller_epsilon_or_sensitivity_is_refused(name, calibratio
     content["mechanisms"][dearest]["l2_sensitivity"] *= 0.5
     content["mechanisms"][dearest][noise] *= 0.5
     with pytest.raises(PrivacyError, match="sensitivity"):
-        check(json.dumps(content))
+        check(json.dumps(with_right_grid(content)))
 
 
 @over_plans
@@ -538,6 +553,7 @@ def test_a_stream_cannot_be_bent(bent):
     # Noise for a sensitivity that nothing exceeds, so that only the stream can be at fault.
     for name in ("l2_sensitivity", "sigma"):
         content["mechanisms"][0][name] *= 1e6
+    with_right_grid(content)
     PrivacyCertificate.from_dict(content).verify()
     content["public"]["stream"] |= bent
     with pytest.raises(PrivacyError, match="Lemma"):

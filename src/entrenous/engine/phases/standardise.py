@@ -29,6 +29,8 @@ COLUMN_REACH, ROW_REACH = 0.75, 0.4
 """After a first round, entries farther than this from their mean, in half-widths, and rows longer than this times
 ``sqrt(d)`` are drawn in: real rows are far inside their box, so the second round has less to hide."""
 _ROUNDING = 1e-9
+_FARTHEST = 1e15
+"""Axes from the centre at which columns with shapes are cut off."""
 MOST_RAMPS = 100
 
 
@@ -172,6 +174,8 @@ class Standardise(StatisticPhase):
         ramps = normal_ramps(self.ramps)
         length = self.radius * math.sqrt(np.count_nonzero(varies) + ramps.square * np.count_nonzero(bends))
         axes[varies] = half * found.sd * length
+        # A ball has no ends; an entry so far out is the whole row, however far it is.
+        low, high = np.maximum(low, center - _FARTHEST * axes), np.minimum(high, center + _FARTHEST * axes)
         cut = CutBox.inside(domain, low, high, center, axes)
         shaped = ShapedBox(
             **{field.name: getattr(cut, field.name) for field in fields(cut)},
