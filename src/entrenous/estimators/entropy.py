@@ -52,6 +52,11 @@ class ErrorEntropyRegressor(RegressorMixin, PairwiseEstimator):
         ``"paper"`` prints the paper's noise, for reproduction (with ``intercept_share=0``).
     random_state : int, Generator, RandomState or None, default=None
         ``None`` draws secure noise. Anything else is repeatable, so not private against whoever knows it.
+    ledger : str, Path or None, default=None
+        Ledger whose data set a private fit spends from (``docs/ledger.md``): a SQLite file or a database's address.
+        ``None``: that of the environment variable ``ENTRENOUS_LEDGER``, if it is set.
+    dataset : str or None, default=None
+        Name of the data set in the ledger; ``None``: what ``ENTRENOUS_DATASET`` says.
     options : mapping or None, default=None
         Further arguments of the planner.
 
@@ -98,6 +103,8 @@ class ErrorEntropyRegressor(RegressorMixin, PairwiseEstimator):
         max_iter: int | None = None,
         calibration: str = "tight",
         random_state: Any = None,
+        ledger: Any = None,
+        dataset: str | None = None,
         options: Mapping[str, Any] | None = None,
     ) -> None:
         self.epsilon = epsilon
@@ -112,6 +119,8 @@ class ErrorEntropyRegressor(RegressorMixin, PairwiseEstimator):
         self.max_iter = max_iter
         self.calibration = calibration
         self.random_state = random_state
+        self.ledger = ledger
+        self.dataset = dataset
         self.options = options
 
     @property

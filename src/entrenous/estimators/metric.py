@@ -19,6 +19,7 @@ from entrenous.estimators.classes import PublicClasses
 from entrenous.estimators.offered_if import offered_if
 from entrenous.estimators.pair_input import flags_of, rows_of_pairs, vectors_of_pairs
 from entrenous.estimators.validation import validated
+from entrenous.ledger.spending import Spending
 from entrenous.privacy.noise import fresh_index_seed
 from entrenous.problem.features.domain import FeatureDomain
 from entrenous.problem.surrogates.base import Surrogate
@@ -64,6 +65,11 @@ class MahalanobisLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Publ
         ``"paper"`` prints the paper's noise, for reproduction: the certificate states what it really gives.
     random_state : int, Generator, RandomState or None, default=None
         ``None`` draws secure noise. Anything else is repeatable, so not private against whoever knows it.
+    ledger : str, Path or None, default=None
+        Ledger whose data set a private fit spends from (``docs/ledger.md``): a SQLite file or a database's address.
+        ``None``: that of the environment variable ``ENTRENOUS_LEDGER``, if it is set.
+    dataset : str or None, default=None
+        Name of the data set in the ledger; ``None``: what ``ENTRENOUS_DATASET`` says.
     options : mapping or None, default=None
         Further arguments of the planner.
 
@@ -120,6 +126,8 @@ class MahalanobisLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Publ
         max_iter: int | None = None,
         calibration: str = "tight",
         random_state: Any = None,
+        ledger: Any = None,
+        dataset: str | None = None,
         options: Mapping[str, Any] | None = None,
     ) -> None:
         self.epsilon = epsilon
@@ -134,6 +142,8 @@ class MahalanobisLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Publ
         self.max_iter = max_iter
         self.calibration = calibration
         self.random_state = random_state
+        self.ledger = ledger
+        self.dataset = dataset
         self.options = options
 
     def fit(self, X: Any, y: Any, **unsupported: Any) -> MahalanobisLearner:
@@ -202,12 +212,13 @@ class MahalanobisLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Publ
 
         def begin() -> list[OnlineRun]:
             made = self._open_plan(n_total, fresh_index_seed(self.random_state), arguments)
-            return [OnlineRun(made, self.random_state)]
+            return [OnlineRun(made, self.random_state, Spending(self.ledger, self.dataset))]
 
         fits = self._feed(X, [y], n_total, begin)
         self.classes_ = np.asarray(declared)
         if fits is not None:
             self._take(fits[0])
+            self._leave_certificate()
         return self
 
     def transform(self, X: Any) -> Array:

@@ -47,6 +47,11 @@ def one_stream(random_state: Any) -> Any:
     return None if random_state is None else np.random.default_rng(entropy_of(random_state))
 
 
+def certificates_of(plans: Sequence[Plan]) -> list[PrivacyCertificate]:
+    """What private plans cost, one by one."""
+    return [certificate for made in plans if (certificate := made.certificate()) is not None]
+
+
 def joint_certificate(certificates: Sequence[PrivacyCertificate], budget: Budget) -> PrivacyCertificate:
     """All of them as one; sharing out aims a hair below the request, so the request is the honest figure."""
     together = compose_certificates(certificates, delta=budget.delta)

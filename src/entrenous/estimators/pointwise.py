@@ -47,6 +47,11 @@ class PointwiseClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
         ``"paper"`` prints the paper's noise, for reproduction: the certificate states what it really gives.
     random_state : int, Generator, RandomState or None, default=None
         ``None`` draws secure noise. Anything else is repeatable, so not private against whoever knows it.
+    ledger : str, Path or None, default=None
+        Ledger whose data set a private fit spends from (``docs/ledger.md``): a SQLite file or a database's address.
+        ``None``: that of the environment variable ``ENTRENOUS_LEDGER``, if it is set.
+    dataset : str or None, default=None
+        Name of the data set in the ledger; ``None``: what ``ENTRENOUS_DATASET`` says.
     options : mapping or None, default=None
         Further arguments of the planner: ``{"batch": 500, "step_size": 0.1}`` learns faster than the theorem's steps.
 
@@ -92,6 +97,8 @@ class PointwiseClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
         max_iter: int | None = None,
         calibration: str = "tight",
         random_state: Any = None,
+        ledger: Any = None,
+        dataset: str | None = None,
         options: Mapping[str, Any] | None = None,
     ) -> None:
         self.epsilon = epsilon
@@ -105,6 +112,8 @@ class PointwiseClassifier(ClassifierMixin, PublicClasses, PairwiseEstimator):
         self.max_iter = max_iter
         self.calibration = calibration
         self.random_state = random_state
+        self.ledger = ledger
+        self.dataset = dataset
         self.options = options
 
     def fit(self, X: Any, y: Any, **unsupported: Any) -> PointwiseClassifier:
@@ -162,8 +171,10 @@ class PointwiseRegressor(RegressorMixin, PairwiseEstimator):
     ----------
     target_bounds : (low, high) or None, default=None
         Public range of the targets, required for a private fit: targets outside are clipped into it.
-    epsilon, delta, algorithm, surrogate, bounds, radius, ridge, max_iter, calibration, random_state, options
+    epsilon, delta, algorithm, surrogate, bounds, radius, ridge, max_iter, calibration, random_state
         As for `PointwiseClassifier`; the surrogate's default is the square.
+    ledger, dataset, options
+        As for `PointwiseClassifier`.
 
     Attributes
     ----------
@@ -206,6 +217,8 @@ class PointwiseRegressor(RegressorMixin, PairwiseEstimator):
         max_iter: int | None = None,
         calibration: str = "tight",
         random_state: Any = None,
+        ledger: Any = None,
+        dataset: str | None = None,
         options: Mapping[str, Any] | None = None,
     ) -> None:
         self.epsilon = epsilon
@@ -219,6 +232,8 @@ class PointwiseRegressor(RegressorMixin, PairwiseEstimator):
         self.max_iter = max_iter
         self.calibration = calibration
         self.random_state = random_state
+        self.ledger = ledger
+        self.dataset = dataset
         self.options = options
 
     def fit(self, X: Any, y: Any, **unsupported: Any) -> PointwiseRegressor:

@@ -14,6 +14,7 @@ from entrenous.engine.rows.registry import rows_of
 from entrenous.engine.run import as_seeded_if
 from entrenous.estimators.display import ShowsPrivacy
 from entrenous.estimators.validation import validated
+from entrenous.ledger.spending import Spending
 from entrenous.planners.budget_split import find_bounds
 from entrenous.privacy.accounting import TOLERANCE, account_name, accountant_version, confirm
 from entrenous.privacy.budget import Budget, budget_for
@@ -45,6 +46,11 @@ class PrivateStandardizer(OneToOneFeatureMixin, TransformerMixin, ShowsPrivacy):
         ``None`` means ``1/n**2``, at least ``1e-18``; ``0`` asks for pure differential privacy.
     random_state : int, Generator, RandomState or None, default=None
         ``None`` draws secure noise.
+    ledger : str, Path or None, default=None
+        Ledger whose data set a private fit spends from (``docs/ledger.md``): a SQLite file or a database's address.
+        ``None``: that of the environment variable ``ENTRENOUS_LEDGER``, if it is set.
+    dataset : str or None, default=None
+        Name of the data set in the ledger; ``None``: what ``ENTRENOUS_DATASET`` says.
 
     Attributes
     ----------
@@ -80,11 +86,15 @@ class PrivateStandardizer(OneToOneFeatureMixin, TransformerMixin, ShowsPrivacy):
         epsilon: float | None = 0.3,
         delta: float | None = None,
         random_state: Any = None,
+        ledger: Any = None,
+        dataset: str | None = None,
     ) -> None:
         self.within = within
         self.epsilon = epsilon
         self.delta = delta
         self.random_state = random_state
+        self.ledger = ledger
+        self.dataset = dataset
 
     @staticmethod
     def output_bounds(n_features: int) -> FeatureBounds:
@@ -103,6 +113,8 @@ class PrivateStandardizer(OneToOneFeatureMixin, TransformerMixin, ShowsPrivacy):
         noise = noise_from(self.random_state)
         certificate = None if release.mechanism is None else _certificate(release, budget, len(X))
         certificate = as_seeded_if(noise.seeded, certificate)
+        spending = Spending(self.ledger, self.dataset)
+        spending.begin(certificate)
         self.bounds_ = release.find(rows_of(X), noise)
         low, high = self.bounds_.sides()
         self.mean_ = low / 2.0 + high / 2.0
@@ -110,6 +122,7 @@ class PrivateStandardizer(OneToOneFeatureMixin, TransformerMixin, ShowsPrivacy):
         self.certificate_ = (
             None if certificate is None else certificate.stating("found_bounds", self.bounds_.public_numbers())
         )
+        spending.commit(self.certificate_)
         return self
 
     def _expected_shapes(self) -> dict[str, tuple[int | None, ...]]:
