@@ -1,4 +1,4 @@
-"""Many processes at one ledger, some of them killed: for tests, and longer in `benchmarks/trust.py`.
+"""Many processes at one ledger, some of them killed: for tests, and longer in `benchmarks/trust_ledger.py`.
 
 Fits run in children that are forked from a process that has imported everything, so that a fit takes milliseconds.
 """

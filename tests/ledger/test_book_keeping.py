@@ -108,10 +108,15 @@ def test_of_disjoint_parts_the_dearest_counts(ledger):
 
 def test_the_whole_and_a_part_add_up(ledger):
     ledger.init("left", part_of="whole", membership="position")
+    ledger.init("right", part_of="whole", membership="position")
     ledger.reserve("left", [certificate()])
     ledger.reserve("whole", [certificate()])
     with pytest.raises(en.BudgetError):
         ledger.reserve("left", [certificate()])
+    # The records of the other part have paid for the whole only.
+    spent = {name: ledger.account(name).spent / cost(certificate()) for name in ledger.datasets()}
+    assert spent == pytest.approx({"whole": 2.0, "left": 2.0, "right": 1.0})
+    ledger.reserve("right", [certificate()])
 
 
 def test_names_are_entered_once_and_known(ledger):

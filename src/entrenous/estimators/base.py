@@ -45,8 +45,9 @@ class PairwiseEstimator(ShowsPrivacy):
     epsilon: float | None
     bounds: Any
     random_state: Any
-    ledger: Any
-    dataset: str | None
+    ledger: Any = None
+    dataset: str | None = None
+    """Where a private fit is paid for; an estimator without these parameters follows the environment."""
     plan_: Plan
     certificate_: PrivacyCertificate | None
     n_iter_: int

@@ -54,7 +54,8 @@ def save(estimator: Any, path: str | Path) -> Path:
     parameters = estimator.get_params(deep=False)
     parameters["random_state"] = None
     # Where a ledger is, and perhaps a password in its address, is nobody's business who reads the model.
-    parameters["ledger"] = None
+    if "ledger" in parameters:
+        parameters["ledger"] = None
     if callable(parameters.get("algorithm")):
         parameters["algorithm"] = plans[0].algorithm
     arrays = {key: np.asarray(getattr(estimator, key), dtype="<f8", order="C") for key in estimator.released_arrays()}

@@ -23,7 +23,7 @@ class Account:
     terms: Terms
     """Those of the data set whose budget it is."""
     spent: float
-    """In the rule's unit, reservations included."""
+    """In the rule's unit, reservations included; of a part, what its records have paid."""
     share_left: float
     """Of the limit, between 0 and 1."""
     fits: int
@@ -128,10 +128,10 @@ class Book:
             terms = None if terms.parent is None else self._terms[terms.parent]
         return None
 
-    def spent(self, owner: str, extra: tuple[str, float] | None = None) -> float:
+    def spent(self, owner: str, extra: tuple[str, float] | None = None, only: str | None = None) -> float:
         """Costs of one budget: of the whole and its versions the sum, and of disjoint parts the dearest.
 
-        `extra` is a data set and a cost that would come on top.
+        `extra` is a data set and a cost that would come on top; `only` is a part whose records alone are looked at.
         """
         totals: dict[str | None, list[float]] = {None: []}
         for name, terms in self._terms.items():
@@ -141,7 +141,8 @@ class Book:
                 if extra is not None and extra[0] == name:
                     costs.append(extra[1])
         whole = totals.pop(None)
-        return math.fsum(whole) + max((math.fsum(costs) for costs in totals.values()), default=0.0)
+        parts = [math.fsum(costs) for part, costs in totals.items() if only in (None, part)]
+        return math.fsum(whole) + max(parts, default=0.0)
 
     def need_room(self, name: str, cost: float) -> None:
         """An error if one more fit of this cost would pass the limit."""
@@ -159,7 +160,8 @@ class Book:
     def account(self, name: str) -> Account:
         """What a data set may still spend."""
         owner = self.owner_of_budget(name)
-        spent = self.spent(owner.name)
+        part = self._part(self.terms(name))
+        spent = self.spent(owner.name, only=part)
         kin = [one for one in self._terms if self.owner_of_budget(one).name == owner.name]
         fits = sum(len(self._costs[one]) for one in kin)
         waiting = sum(dataset in kin for dataset in self._open.values())
