@@ -18,6 +18,7 @@ import numpy as np
 
 import entrenous as en
 import entrenous.engine.run as engine_run
+from entrenous.ledger.spending import Spending
 
 DATASET = "hammered"
 N = 60
@@ -89,6 +90,13 @@ def crowd(place, processes, room):
     }
 
 
+def late_kills(place, points, seed):
+    """As `kills`, with fits that pay when they have finished: what the count of lost spends must see."""
+    Spending.begin = lambda self, certificate: None
+    Spending.commit = lambda self, certificate: en.Ledger(place).reserve(DATASET, [certificate])
+    return kills(place, points, seed)
+
+
 def kills(place, points, seed):
     """Fits that are killed at random points, one after another: no row was seen that the ledger has no entry for."""
     ledger = en.Ledger(place)
@@ -129,9 +137,9 @@ def kills(place, points, seed):
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
-    parser.add_argument("what", choices=["crowd", "kills"])
+    parser.add_argument("what", choices=["crowd", "kills", "late_kills"])
     parser.add_argument("place")
     parser.add_argument("count", type=int)
     parser.add_argument("other", type=int, help="room of a crowd, seed of kills")
     asked = parser.parse_args()
-    print(json.dumps({"crowd": crowd, "kills": kills}[asked.what](asked.place, asked.count, asked.other)))
+    print(json.dumps(globals()[asked.what](asked.place, asked.count, asked.other)))

@@ -26,6 +26,10 @@ def test_killing_loses_no_spend(tmp_path):
     assert found["entries"] >= found["saw_rows"] > 0
 
 
+def test_the_kills_would_see_a_fit_that_pays_too_late(tmp_path):
+    assert hammered("late_kills", tmp_path / "ledger.db", 20, 7)["lost"] > 0
+
+
 REFUSED = """
 import os, sys, resource
 import numpy as np
