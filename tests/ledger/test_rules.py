@@ -68,6 +68,17 @@ def test_gaussian_costs_add_and_disjoint_phases_cost_the_dearest():
     assert RenyiRule(8).cost(both) == pytest.approx(4 * 0.17)
 
 
+def test_noise_without_a_price_is_refused_and_not_free():
+    class Unpriced(Gaussian):
+        gdp = None
+
+    for rule in (GaussianRule(), RenyiRule(8)):
+        with pytest.raises(en.BudgetError, match="price"):
+            rule.cost([gaussian(0.3), Unpriced(Bound(1.0, "Lemma 7"), 1.0)])
+        with pytest.raises(en.BudgetError, match="finite cost"):
+            rule.cost([])
+
+
 def test_gdp_refuses_secret_samples_with_the_reason_and_rdp_takes_them():
     mechanisms = sampled_plan().mechanisms
     with pytest.raises(en.BudgetError, match="not that of a Gaussian") as caught:

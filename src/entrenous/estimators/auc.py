@@ -19,6 +19,7 @@ from entrenous.estimators.bending_scores import BendingScores
 from entrenous.estimators.classes import PublicClasses
 from entrenous.estimators.offered_if import offered_if
 from entrenous.estimators.one_vs_rest import certificates_of, joint_certificate, one_stream, plans_on_one_budget
+from entrenous.estimators.paying import spending_of
 from entrenous.estimators.probabilities import EventProbabilities
 from entrenous.ledger.spending import Spending
 from entrenous.planners.budget_split import rest_of
@@ -222,7 +223,7 @@ class AUCClassifier(ClassifierMixin, EventProbabilities, BendingScores, PublicCl
 
     def _fit_each_class(self, X: Any, y: AnyArray, classes: tuple[Any, ...]) -> AUCClassifier:
         """One class against the rest, in turn; the budget is shared out and accounted together."""
-        random_state, spending = one_stream(self.random_state), Spending(self.ledger, self.dataset)
+        random_state, spending = one_stream(self.random_state), spending_of(self)
         labels = self._against_the_rest(y, classes)
         radii = [self._radius_on(X, own, (0, 1)) for own in labels]
         shape = self._shape_for(X)
@@ -337,7 +338,7 @@ class AUCClassifier(ClassifierMixin, EventProbabilities, BendingScores, PublicCl
 
     def _begin(self, classes: tuple[Any, ...], n_total: int | None) -> list[OnlineRun]:
         """The runs of an online fit: one, or one for each of several classes."""
-        spending = Spending(self.ledger, self.dataset)
+        spending = spending_of(self)
         if len(classes) == 2:
             arguments = {"classes": classes, "shape": self.shape}
             made = self._open_plan(n_total, fresh_index_seed(self.random_state), arguments)

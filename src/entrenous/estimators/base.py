@@ -18,9 +18,9 @@ from entrenous.engine.rows.rows import Rows
 from entrenous.engine.run import Fitted, run
 from entrenous.errors import AssumptionError, InputError, PrivacyError, warn_of_privacy
 from entrenous.estimators.display import ShowsPrivacy
+from entrenous.estimators.paying import spending_of
 from entrenous.estimators.pipelines import warning_about_pipeline
 from entrenous.estimators.validation import checked_labels, own_rows, validated
-from entrenous.ledger.spending import Spending
 from entrenous.planners.planning import plan
 from entrenous.planners.registry import algorithm_named, algorithms
 from entrenous.planners.row_needs import takes_rows_without_array
@@ -93,7 +93,7 @@ class PairwiseEstimator(ShowsPrivacy):
         """One plan, one run over all rows."""
         self._online = None
         (made,) = self._noting_leaks([self._plan_for(X.shape[0], fresh_index_seed(self.random_state), arguments)])
-        spending = Spending(self.ledger, self.dataset)
+        spending = spending_of(self)
         fitted = run(made, X, y, self.random_state, spending)
         spending.commit(fitted.certificate)
         self._keep(fitted)

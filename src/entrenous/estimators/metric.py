@@ -18,8 +18,8 @@ from entrenous.estimators.base import PairwiseEstimator
 from entrenous.estimators.classes import PublicClasses
 from entrenous.estimators.offered_if import offered_if
 from entrenous.estimators.pair_input import flags_of, rows_of_pairs, vectors_of_pairs
+from entrenous.estimators.paying import spending_of
 from entrenous.estimators.validation import validated
-from entrenous.ledger.spending import Spending
 from entrenous.privacy.noise import fresh_index_seed
 from entrenous.problem.features.domain import FeatureDomain
 from entrenous.problem.surrogates.base import Surrogate
@@ -212,7 +212,7 @@ class MahalanobisLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Publ
 
         def begin() -> list[OnlineRun]:
             made = self._open_plan(n_total, fresh_index_seed(self.random_state), arguments)
-            return [OnlineRun(made, self.random_state, Spending(self.ledger, self.dataset))]
+            return [OnlineRun(made, self.random_state, spending_of(self))]
 
         fits = self._feed(X, [y], n_total, begin)
         self.classes_ = np.asarray(declared)

@@ -13,8 +13,8 @@ from entrenous.engine.phases.find_bounds import HALF_WIDTH, FindBounds, clipping
 from entrenous.engine.rows.registry import rows_of
 from entrenous.engine.run import as_seeded_if
 from entrenous.estimators.display import ShowsPrivacy
+from entrenous.estimators.paying import spending_of
 from entrenous.estimators.validation import validated
-from entrenous.ledger.spending import Spending
 from entrenous.planners.budget_split import find_bounds
 from entrenous.privacy.accounting import TOLERANCE, account_name, accountant_version, confirm
 from entrenous.privacy.budget import Budget, budget_for
@@ -113,7 +113,7 @@ class PrivateStandardizer(OneToOneFeatureMixin, TransformerMixin, ShowsPrivacy):
         noise = noise_from(self.random_state)
         certificate = None if release.mechanism is None else _certificate(release, budget, len(X))
         certificate = as_seeded_if(noise.seeded, certificate)
-        spending = Spending(self.ledger, self.dataset)
+        spending = spending_of(self)
         spending.begin(certificate)
         self.bounds_ = release.find(rows_of(X), noise)
         low, high = self.bounds_.sides()

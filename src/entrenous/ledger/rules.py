@@ -48,6 +48,11 @@ class Rule(ABC):
 
     def cost(self, mechanisms: Sequence[Mechanism]) -> float:
         """The cost of one fit; of phases on disjoint records the dearest counts."""
+        unpriced = [m.kind for m in mechanisms if m.gdp is None and m.pure is None]
+        if unpriced:
+            raise BudgetError(
+                "a ledger needs a price for all noise of a fit", f"a {unpriced[0]} without one", "Define it."
+            )
         scopes = {m.scope for m in mechanisms} - {EVERYWHERE} or {EVERYWHERE}
         cost = max(self.cost_within([m for m in mechanisms if m.scope in (EVERYWHERE, scope)]) for scope in scopes)
         if not 0.0 < cost < math.inf:

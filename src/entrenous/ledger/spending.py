@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from entrenous.errors import BudgetError, warn_of_privacy
+from entrenous.ledger.repeats import warn_of_repeats
 
 if TYPE_CHECKING:
     from entrenous.privacy.certificate import PrivacyCertificate
@@ -18,11 +19,14 @@ LEDGER, DATASET = "ENTRENOUS_LEDGER", "ENTRENOUS_DATASET"
 class Spending:
     """What one fit spends: nothing where there is no ledger; else one reservation, and then its certificate.
 
-    Where a fit has several runs, its first one reserves for all of them (`plan_several`).
+    Where a fit has several runs, its first one reserves for all of them (`plan_several`). `earlier` is what the same
+    estimator spent before: without a ledger people are told what both cost.
     """
 
-    def __init__(self, ledger: Any = None, dataset: str | None = None) -> None:
-        self._asked, self._dataset = ledger, dataset
+    def __init__(
+        self, ledger: Any = None, dataset: str | None = None, *, earlier: PrivacyCertificate | None = None
+    ) -> None:
+        self._asked, self._dataset, self._earlier = ledger, dataset, earlier
         self._planned: Sequence[PrivacyCertificate] = ()
         self._begun: list[PrivacyCertificate] = []
         self._entry: tuple[Any, int] | None = None
@@ -38,7 +42,12 @@ class Spending:
 
     def begin(self, certificate: PrivacyCertificate | None) -> None:
         """Set the cost of a run aside, unless it is part of what was set aside already; a `BudgetError` refuses it."""
-        if certificate is None or not self.is_wanted:
+        if certificate is None:
+            return
+        if not self.is_wanted:
+            if not self._begun:
+                warn_of_repeats(self._planned or [certificate], self._earlier)
+            self._begun.append(certificate)
             return
         if self._entry is not None:
             self._begun.append(certificate)
