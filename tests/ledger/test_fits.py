@@ -202,6 +202,23 @@ def test_a_fit_in_portions_reserves_with_its_first_rows(classes, place):
     ledger.verify()
 
 
+def test_later_classes_of_a_portion_do_not_ask_the_ledger_again(place, monkeypatch):
+    """A refusal half way through the classes would leave a portion with some of them, to be fed twice."""
+    enter(place)
+
+    def gone(*arguments):
+        raise en.BudgetError("a ledger", "none", "Wait.")
+
+    monkeypatch.setattr(en.Ledger, "need_covered", gone)
+    model = en.AUCClassifier(
+        1.0, bounds=(-5, 5), classes=(0, 1, 2), algorithm="ogd-previous", ledger=place, dataset="set"
+    )
+    model.partial_fit(X, np.arange(120) % 3, n_total=120)
+    # Where later classes are planned on what the first found, it is asked, and nothing is fed twice.
+    with pytest.raises(en.BudgetError):
+        en.AUCClassifier(1.0, bounds=(-5, 5), classes=(0, 1, 2), ledger=place, dataset="set").fit(X, np.arange(120) % 3)
+
+
 def test_portions_of_a_metric_and_of_one_that_releases_every_iterate(everywhere):
     ledger = enter(everywhere)
     metric = en.MahalanobisLearner(1.0, bounds=(-5, 5), algorithm="ogd-previous")

@@ -87,6 +87,9 @@ class Ledger:
         """Where it is, without a password."""
         return self._store.shown
 
+    def _book(self) -> Book:
+        return Book.of(*self._store.read(OPEN))
+
     def init(self, dataset: str, **terms: Any) -> None:
         """Enter a data set, and create the ledger if it is the first.
 
@@ -104,18 +107,18 @@ class Ledger:
 
     def reserve(self, dataset: str, certificates: Sequence[PrivacyCertificate]) -> int:
         """Set the cost of these certificates aside, all or nothing, before anything is released; the entry's number."""
+        # Before the transaction, which others wait for: terms never change, and secret samples take a second to price.
+        cost = cost_of(certificates, self._book().owner_of_budget(dataset).accounting)
+        content = json.dumps([certificate.to_dict() for certificate in certificates], allow_nan=False)
         with self._store.writing() as writer:
-            book = Book.of(writer.events, writer.contents_of(OPEN))
-            cost = cost_of(certificates, book.owner_of_budget(dataset).accounting)
-            book.need_room(dataset, cost)
-            content = json.dumps([certificate.to_dict() for certificate in certificates], allow_nan=False)
+            Book.of(writer.events, writer.contents_of(OPEN)).need_room(dataset, cost)
             event = sealed(RESERVE, dataset, cost, content, writer.events[-1])
             writer.add(event, content)
         return event.number
 
     def need_covered(self, entry: int, certificates: Sequence[PrivacyCertificate]) -> None:
         """An error if the runs of a fit cost more together than was reserved for it."""
-        events, contents = self._store.read()
+        events, contents = self._store.read(OPEN)
         _covered(events[entry - 1], certificates, Book.of(events, contents))
 
     def commit(self, entry: int, certificate: PrivacyCertificate) -> None:
@@ -133,15 +136,15 @@ class Ledger:
 
     def datasets(self) -> tuple[str, ...]:
         """Names of the data sets, in the order of entry."""
-        return Book.of(*self._store.read()).datasets
+        return self._book().datasets
 
     def account(self, dataset: str) -> Account:
         """What a data set may still spend."""
-        return Book.of(*self._store.read()).account(dataset)
+        return self._book().account(dataset)
 
     def head(self) -> str:
         """The hash that seals all lines so far. Noted elsewhere, it shows whether they are ever rewritten."""
-        events, _ = self._store.read()
+        events, _ = self._store.read(OPEN)
         return events[-1].hash if events else ""
 
     def history(self, dataset: str | None = None) -> list[Entry]:

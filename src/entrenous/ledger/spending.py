@@ -51,7 +51,8 @@ class Spending:
             return
         if self._entry is not None:
             self._begun.append(certificate)
-            self._entry[0].need_covered(self._entry[1], self._begun)
+            if not self._is_as_planned():
+                self._entry[0].need_covered(self._entry[1], self._begun)
             return
         place, dataset = _ledger_for(self._asked), self._dataset or os.environ.get(DATASET)
         if not dataset:
@@ -66,6 +67,11 @@ class Spending:
         ledger = Ledger(place)
         self._entry = ledger, ledger.reserve(dataset, self._planned or [certificate])
         self._begun = [certificate]
+
+    def _is_as_planned(self) -> bool:
+        """Whether all runs so far cost what was reserved for them: then nobody has to ask the ledger again."""
+        planned = self._planned[: len(self._begun)]
+        return [one.mechanisms for one in planned] == [one.mechanisms for one in self._begun]
 
     def commit(self, certificate: PrivacyCertificate | None) -> None:
         """Leave the certificate beside the reservation. Where that fails the fit stays reserved, and counts."""

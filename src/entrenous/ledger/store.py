@@ -97,11 +97,12 @@ class Store:
             head = connection.execute(self._head.select().with_for_update()).first()
             yield Writer(connection, self._lines, self._head, self._checked(connection, head))
 
-    def read(self) -> tuple[list[Event], dict[int, str]]:
-        """All lines, checked, and what each is about by its number."""
+    def read(self, kind: str | None = None) -> tuple[list[Event], dict[int, str]]:
+        """All lines, checked, and what each is about by its number: of one kind, or of all."""
         with self._guarded(), self._engine("r").begin() as connection:
             events = self._checked(connection, connection.execute(self._head.select()).first())
-            rows = connection.execute(self._sql.select(self._lines.c.number, self._lines.c.content))
+            asked = self._sql.select(self._lines.c.number, self._lines.c.content)
+            rows = connection.execute(asked if kind is None else asked.where(self._lines.c.kind == kind))
             return events, {row.number: row.content for row in rows}
 
     def _checked(self, connection: Connection, head: Any) -> list[Event]:
