@@ -51,7 +51,7 @@ def postgres_server():
         subprocess.run([*before, *map(str, words)], check=True, stdout=subprocess.DEVNULL, cwd="/")
 
     data = folder / "data"
-    settings = f"-c listen_addresses='' -c unix_socket_directories={folder} -c max_connections=100"
+    settings = f"-c listen_addresses='' -c unix_socket_directories={folder} -c max_connections=300"
     try:
         called(bin_folder / "initdb", "-D", data, "-U", "officer", "-A", "trust", "--no-sync")
         called(bin_folder / "pg_ctl", "-D", data, "-o", settings, "-l", folder / "log", "-w", "start")

@@ -18,7 +18,13 @@ from entrenous.estimators.base import PairwiseEstimator
 from entrenous.estimators.bending_scores import BendingScores
 from entrenous.estimators.classes import PublicClasses
 from entrenous.estimators.offered_if import offered_if
-from entrenous.estimators.one_vs_rest import certificates_of, joint_certificate, one_stream, plans_on_one_budget
+from entrenous.estimators.one_vs_rest import (
+    certificates_of,
+    first_and_later,
+    joint_certificate,
+    one_stream,
+    plans_on_one_budget,
+)
 from entrenous.estimators.paying import spending_of
 from entrenous.estimators.probabilities import EventProbabilities
 from entrenous.ledger.spending import Spending
@@ -27,7 +33,6 @@ from entrenous.planners.logistic_gd import STAGES, shares_of_stages
 from entrenous.planners.registry import algorithm_named
 from entrenous.privacy.budget import budget_for
 from entrenous.privacy.certificate import DOMAIN_FOUND_BY_PART
-from entrenous.privacy.composition import within_budget
 from entrenous.privacy.noise import fresh_index_seed
 from entrenous.problem.features.box import FeatureBounds
 from entrenous.problem.surrogates.base import Surrogate
@@ -86,11 +91,9 @@ class AUCClassifier(ClassifierMixin, EventProbabilities, BendingScores, PublicCl
         ``None`` draws secure noise. Anything else is repeatable, so not private against whoever knows it. The order in
         which an algorithm meets the records is public and says nothing about the noise: with ``None`` it is new in
         every fit, else always the same one.
-    ledger : str, Path or None, default=None
-        Ledger whose data set a private fit spends from (``docs/ledger.md``): a SQLite file or a database's address.
-        ``None``: that of the environment variable ``ENTRENOUS_LEDGER``, if it is set.
-    dataset : str or None, default=None
-        Name of the data set in the ledger; ``None``: what ``ENTRENOUS_DATASET`` says.
+    ledger, dataset : str or None, default=None
+        A ledger, and the data set in it that a private fit spends from; ``None``: as the environment says
+        (``ENTRENOUS_LEDGER``, ``ENTRENOUS_DATASET``). ``docs/ledger.md``.
     options : mapping or None, default=None
         Further arguments of the planner. ``{"zoom": 0.05, "standardise": 0.1, "whiten": 0.0, "calibrate": 0.0}`` are
         the shares of the budget that ``logistic-gd`` spends on ranges, scales, how the columns go together and
@@ -226,10 +229,9 @@ class AUCClassifier(ClassifierMixin, EventProbabilities, BendingScores, PublicCl
         random_state, spending = one_stream(self.random_state), spending_of(self)
         labels = self._against_the_rest(y, classes)
         radii = [self._radius_on(X, own, (0, 1)) for own in labels]
-        shape = self._shape_for(X)
-        stages = self._shared_stages(X.shape[0], shape)
+        stages = self._shared_stages(X.shape[0], self._shape_for(X))
         if stages is not None:
-            fits = self._fit_on_shared_stages(X, labels, random_state, stages, shape, spending)
+            fits = self._fit_on_shared_stages(X, labels, random_state, stages, spending)
         else:
             plans = self._noting_leaks(self._plans_of_each(classes, X.shape[0], random_state, radii))
             spending.plan_several(certificates_of(plans))
@@ -250,20 +252,14 @@ class AUCClassifier(ClassifierMixin, EventProbabilities, BendingScores, PublicCl
         return spent or None
 
     def _fit_on_shared_stages(
-        self,
-        X: Any,
-        labels: Sequence[AnyArray],
-        random_state: Any,
-        stages: Mapping[str, float],
-        shape: str,
-        spending: Spending,
+        self, X: Any, labels: Sequence[AnyArray], random_state: Any, stages: Mapping[str, float], spending: Spending
     ) -> list[Fitted]:
         """The first class finds what all have in common, and has that share of the budget beside its own.
 
         Calibration's share of the budget is shared out evenly.
         """
         self._need_tight("several classes")
-        n = X.shape[0]
+        n, shape = X.shape[0], self._shape_for(X)
         whole = budget_for(self.epsilon, self.delta, n)
         together = sum(stages.values())
         each = (1.0 - together) / len(labels)
@@ -282,10 +278,7 @@ class AUCClassifier(ClassifierMixin, EventProbabilities, BendingScores, PublicCl
                 made = replace(made, remarks={**made.remarks, DOMAIN_FOUND_BY_PART: 1})
             (made,) = self._noting_leaks([made])
             if number == 0:
-                # Later classes are planned in the domain that the first finds, but what they may spend is known.
-                later = rest_of(whole, 1.0 - each)
-                (first,) = certificates_of([made])
-                spending.plan_several([first, *[within_budget(first, later)] * (len(labels) - 1)])
+                spending.plan_several(first_and_later(made, rest_of(whole, 1.0 - each), len(labels)))
             fitted = run(made, X, own, random_state, spending)
             scales = fits[0].scale_noise if fits else None
             # The first class released scales for all of them.

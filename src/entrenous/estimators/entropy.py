@@ -52,11 +52,9 @@ class ErrorEntropyRegressor(RegressorMixin, PairwiseEstimator):
         ``"paper"`` prints the paper's noise, for reproduction (with ``intercept_share=0``).
     random_state : int, Generator, RandomState or None, default=None
         ``None`` draws secure noise. Anything else is repeatable, so not private against whoever knows it.
-    ledger : str, Path or None, default=None
-        Ledger whose data set a private fit spends from (``docs/ledger.md``): a SQLite file or a database's address.
-        ``None``: that of the environment variable ``ENTRENOUS_LEDGER``, if it is set.
-    dataset : str or None, default=None
-        Name of the data set in the ledger; ``None``: what ``ENTRENOUS_DATASET`` says.
+    ledger, dataset : str or None, default=None
+        A ledger, and the data set in it that a private fit spends from; ``None``: as the environment says
+        (``ENTRENOUS_LEDGER``, ``ENTRENOUS_DATASET``). ``docs/ledger.md``.
     options : mapping or None, default=None
         Further arguments of the planner.
 
