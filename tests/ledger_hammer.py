@@ -62,6 +62,8 @@ def child(place, released):
         code = DONE
     except en.BudgetError as error:
         code = REFUSED if "together" in error.needs else 1
+        if code == 1:
+            print(error, file=sys.stderr, flush=True)
     finally:
         os._exit(code)
 

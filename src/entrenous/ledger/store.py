@@ -121,7 +121,10 @@ class Store:
     def _engine(self, mode: str) -> Engine:
         sql = self._sql
         if self._address is not None:
-            return sql.create_engine(self._address, poolclass=sql.pool.NullPool)
+            # Readers take no lock, so head and lines must be of one moment. Writers hold the head's row, and must see
+            # what others wrote while they waited for it.
+            level = "REPEATABLE READ" if mode == "r" else "READ COMMITTED"
+            return sql.create_engine(self._address, poolclass=sql.pool.NullPool, isolation_level=level)
         path = _full(self._place)
         if mode != "rwc" and not path.is_file():
             raise BudgetError(
