@@ -5,17 +5,24 @@ BIN := $(VENV)/bin
 OLDEST := .venv-oldest
 PIP_QUIET := --quiet --disable-pip-version-check
 
-.PHONY: demo test test-oldest lint types imports clean
+.PHONY: demo test test-oldest lint types imports postgresql clean
 
 demo: $(VENV)/.demo
 	$(BIN)/entrenous demo
 
-test: $(VENV)/.dev
+test: $(VENV)/.dev postgresql
 	$(BIN)/pytest -n auto
 
 # The other end of what pyproject.toml promises; the long attacks are on our mathematics, not on other libraries.
 test-oldest: $(OLDEST)/.dev
 	$(OLDEST)/bin/pytest -n auto -m "not attack"
+
+# A server for the tests of the ledger, which start it as an ordinary user and stop it. Only root can install it; without
+# it those tests say that they were skipped. RUNLEVEL=1: Debian would start a server of its own.
+postgresql:
+	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || command -v initdb >/dev/null || test "$$(id -u)" != 0 || \
+	  { apt-get update -qq; RUNLEVEL=1 DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql; } \
+	  || echo "PostgreSQL could not be installed: its tests will be skipped"
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -55,6 +62,11 @@ figures: $(VENV)/.demo
 .PHONY: audit
 audit: $(VENV)/.demo
 	PYTHONPATH=tests $(BIN)/python -m audit
+
+# The ledger among many processes and under kill -9, longer than in the suite.
+.PHONY: trust
+trust: $(VENV)/.dev postgresql
+	cd benchmarks && ../$(BIN)/python trust_ledger.py
 
 # What a private ranking reaches at each epsilon, beside what one would use instead; peers have an environment of their own.
 FRONTIER := .venv-frontier

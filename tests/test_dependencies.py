@@ -33,9 +33,11 @@ def declared(*extras):
     return {re.match(r"[\w-]+", line)[0] for line in lines}
 
 
-@pytest.mark.parametrize(("folder", "extras"), [("src", ["files", "report", "onnx"]), ("tests", ["dev"])])
+@pytest.mark.parametrize(
+    ("folder", "extras"), [("src", ["files", "report", "onnx", "ledger"]), ("tests", ["postgresql", "dev"])]
+)
 def test_what_is_imported_is_declared(folder, extras):
-    known = declared("files", "report", "onnx", *extras)
+    known = declared("files", "report", "onnx", "ledger", *extras)
     assert imported(folder) - known == set()
 
 

@@ -13,7 +13,7 @@ from entrenous.version import __version__
 if TYPE_CHECKING:
     from entrenous.engine.plan import Plan
     from entrenous.engine.progress import progress_bar
-    from entrenous.errors import AssumptionError, EntrenousError, InputError, PrivacyError, PrivacyWarning
+    from entrenous.errors import AssumptionError, BudgetError, EntrenousError, InputError, PrivacyError, PrivacyWarning
     from entrenous.estimators.auc import AUCClassifier
     from entrenous.estimators.entropy import ErrorEntropyRegressor
     from entrenous.estimators.metric import MahalanobisLearner
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from entrenous.files.model_files import load, save
     from entrenous.files.onnx_export import to_onnx
     from entrenous.files.tables import read_chunks
+    from entrenous.ledger.ledger import Ledger
     from entrenous.planners.planning import plan
     from entrenous.planners.registry import Algorithm, algorithms
     from entrenous.privacy.certificate import PrivacyCertificate
@@ -40,11 +41,13 @@ _HOMES = {
     "AUCClassifier": "entrenous.estimators.auc",
     "Algorithm": "entrenous.planners.registry",
     "AssumptionError": "entrenous.errors",
+    "BudgetError": "entrenous.errors",
     "EntrenousError": "entrenous.errors",
     "ErrorEntropyRegressor": "entrenous.estimators.entropy",
     "FeatureBall": "entrenous.problem.features.ball",
     "FeatureBounds": "entrenous.problem.features.box",
     "InputError": "entrenous.errors",
+    "Ledger": "entrenous.ledger.ledger",
     "MahalanobisLearner": "entrenous.estimators.metric",
     "OneHot": "entrenous.estimators.one_hot",
     "Plan": "entrenous.engine.plan",
@@ -75,11 +78,13 @@ __all__ = [
     "AUCClassifier",
     "Algorithm",
     "AssumptionError",
+    "BudgetError",
     "EntrenousError",
     "ErrorEntropyRegressor",
     "FeatureBall",
     "FeatureBounds",
     "InputError",
+    "Ledger",
     "MahalanobisLearner",
     "OneHot",
     "Plan",

@@ -31,6 +31,10 @@ class PrivacyError(EntrenousError):
     """The request would leak: no public bounds, a broken certificate, a release that nobody paid for."""
 
 
+class BudgetError(EntrenousError):
+    """A ledger refuses: the data set's budget does not pay for this fit, or the ledger itself cannot be relied on."""
+
+
 class AssumptionError(EntrenousError):
     """The theorem behind an algorithm does not cover this problem."""
 

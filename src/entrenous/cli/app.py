@@ -1,4 +1,4 @@
-"""The commands: fit, predict, plan, algorithms, verify, demo."""
+"""The commands: fit, predict, plan, algorithms, verify, demo; those of the ledger have a file of their own."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ from entrenous.cli.inputs import (
     names_from,
     need_bounds,
 )
+from entrenous.cli.ledger import ledger_commands
 from entrenous.cli.messages import clear_errors
 from entrenous.errors import InputError
+from entrenous.ledger.spending import DATASET, LEDGER
 from entrenous.version import __version__
 
 app = typer.Typer(
@@ -27,6 +29,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+app.add_typer(ledger_commands, name="ledger")
 
 Epsilon = Annotated[str, typer.Option(help="Privacy budget, or 'none' for a fit without privacy.")]
 Delta = Annotated[float | None, typer.Option(help="Default 1/n^2, at least 1e-18; 0 asks for pure privacy.")]
@@ -89,6 +92,13 @@ def fit(
     ridge: Ridge = 0.0,
     max_iter: MaxIter = None,
     calibration: Calibration = "tight",
+    ledger: Annotated[
+        str | None,
+        typer.Option(help="Ledger to spend from, a file or a database's address.", envvar=LEDGER, show_envvar=True),
+    ] = None,
+    dataset: Annotated[
+        str | None, typer.Option(help="The table's data set in the ledger.", envvar=DATASET, show_envvar=True)
+    ] = None,
     chunk_rows: Annotated[
         int | None,
         typer.Option(
@@ -123,6 +133,8 @@ def fit(
             ridge=ridge,
             max_iter=max_iter,
             calibration=calibration,
+            ledger=ledger,
+            dataset=dataset,
         )
         # A long table takes its time to read, so the bar is there from the beginning.
         with progress_bar(f"fitting {table.name}"):

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import typer
 
-from entrenous.errors import EntrenousError, PrivacyError, PrivacyWarning
+from entrenous.errors import BudgetError, EntrenousError, PrivacyError, PrivacyWarning
 
 
 @contextmanager
@@ -22,7 +22,7 @@ def clear_errors() -> Iterator[None]:
             _say("error", typer.colors.RED, f"{error.needs}")
             typer.secho(f"  got      {error.got}", err=True)
             typer.secho(f"  way out  {error.way_out}", err=True)
-            raise typer.Exit(1 if isinstance(error, PrivacyError) else 2) from None
+            raise typer.Exit(1 if isinstance(error, PrivacyError | BudgetError) else 2) from None
         except ValueError as error:
             # scikit-learn's own checks of the table: the first line says it.
             _say("error", typer.colors.RED, str(error).splitlines()[0])

@@ -11,6 +11,7 @@ from entrenous.engine.plan import Plan
 from entrenous.engine.run import Fitted, certified, checked_rows, naming_kind_of
 from entrenous.engine.streams.fold import Fold
 from entrenous.errors import AssumptionError, InputError, PrivacyError
+from entrenous.ledger.spending import Spending
 from entrenous.privacy.noise import noise_from
 from entrenous.problem.features.declared import missing_bounds
 from entrenous.problem.targets import TargetRange
@@ -23,7 +24,7 @@ class OnlineRun:
     there is one of it, because two ends of one beginning would spend twice.
     """
 
-    def __init__(self, plan: Plan, random_state: Any) -> None:
+    def __init__(self, plan: Plan, random_state: Any, spending: Spending | None = None) -> None:
         phase = plan.phases[0]
         if phase.reads_raw_rows:
             raise AssumptionError(
@@ -41,6 +42,7 @@ class OnlineRun:
             raise missing_bounds("a fit on records that come one by one")
         self._plan, self._phase, self._noise = plan, phase, noise_from(random_state)
         self._certificate = certified(plan, self._noise)
+        self.spending = Spending() if spending is None else spending
         self._fold: Fold | None = phase.begin(plan.problem, plan.problem.start())
         self._means = None if plan.is_private else plan.task_object.running_means(plan.n_features)
         self._targets: TargetRange | None = None
@@ -84,6 +86,8 @@ class OnlineRun:
             )
         assert plan.features is not None
         self._certificate = naming_kind_of(rows, self._certificate)
+        if not self.seen:
+            self.spending.begin(self._certificate)
         internal = rows.inside(plan.features)
         self._fold.feed(internal.array(), labels)
         self.seen += len(rows)

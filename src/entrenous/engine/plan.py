@@ -15,6 +15,7 @@ from entrenous.engine.phases.phase import Phase
 from entrenous.engine.plan_checks import check_plan, own_parts
 from entrenous.engine.run import Fitted, run
 from entrenous.errors import InputError, warn_of_privacy
+from entrenous.ledger.spending import Spending
 from entrenous.privacy.accounting import TOLERANCE, account_name, accountant_version, confirm, total_epsilon
 from entrenous.privacy.budget import Budget
 from entrenous.privacy.certificate import PrivacyCertificate, as_json, describe_problem
@@ -190,13 +191,19 @@ class Plan:
             warnings=(*self.budget.cautions(self.n), *self.warnings),
         )
 
-    def run(self, X: Any, y: Any, *, random_state: Any = None) -> Fitted:
+    def run(
+        self, X: Any, y: Any, *, random_state: Any = None, ledger: Any = None, dataset: str | None = None
+    ) -> Fitted:
         """Fit the records: clip them, map them to internal units, fold over the phases.
 
         `y` has one label per row; for a plan on listed pairs it has one row ``(i, j, similar)`` per pair instead.
         `random_state=None` draws secure noise; anything else is repeatable, warned of and marked in the certificate.
+        A private run spends the budget of `dataset` in `ledger`, or in that of the environment (``docs/ledger.md``).
         """
-        return run(self, X, y, random_state)
+        spending = Spending(ledger, dataset)
+        fitted = run(self, X, y, random_state, spending)
+        spending.commit(fitted.certificate)
+        return fitted
 
     def to_json(self) -> str:
         """The plan as JSON text."""

@@ -13,6 +13,7 @@ from entrenous.engine.progress import current_listener
 from entrenous.engine.rows.registry import is_registered_own, rows_of
 from entrenous.engine.rows.rows import Rows
 from entrenous.errors import InputError, warn_of_privacy
+from entrenous.ledger.spending import Spending
 from entrenous.privacy.certificate import PrivacyCertificate
 from entrenous.privacy.noise import NoiseSource, noise_from
 from entrenous.problem.features.box import FeatureBounds
@@ -56,8 +57,8 @@ class Fitted:
     """The size of errors beyond which none pulled harder, in internal units; ``None``: there is no such size."""
 
 
-def run(plan: Plan, X: Any, y: Any, random_state: Any) -> Fitted:
-    """See `Plan.run`."""
+def run(plan: Plan, X: Any, y: Any, random_state: Any, spending: Spending) -> Fitted:
+    """See `Plan.run`. The cost is set aside after all checks of rows and labels, before the first phase sees them."""
     need_bounds(plan)
     rows = checked_rows(plan, X)
     n = len(rows)
@@ -66,6 +67,7 @@ def run(plan: Plan, X: Any, y: Any, random_state: Any) -> Fitted:
     labels, targets = read_labels(plan, y, n)
     noise = noise_from(random_state)
     certificate = naming_kind_of(rows, certified(plan, noise))
+    spending.begin(certificate)
     features = plan.features
     bounds = features
     if features is None and any(phase.unit_rows for phase in plan.phases):

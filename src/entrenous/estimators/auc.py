@@ -13,13 +13,21 @@ from sklearn.base import ClassifierMixin
 from entrenous.arrays import AnyArray, Array
 from entrenous.engine.online import OnlineRun
 from entrenous.engine.plan import Plan
-from entrenous.engine.run import Fitted, checked_rows
+from entrenous.engine.run import Fitted, checked_rows, run
 from entrenous.estimators.base import PairwiseEstimator
 from entrenous.estimators.bending_scores import BendingScores
 from entrenous.estimators.classes import PublicClasses
 from entrenous.estimators.offered_if import offered_if
-from entrenous.estimators.one_vs_rest import joint_certificate, one_stream, plans_on_one_budget
+from entrenous.estimators.one_vs_rest import (
+    certificates_of,
+    first_and_later,
+    joint_certificate,
+    one_stream,
+    plans_on_one_budget,
+)
+from entrenous.estimators.paying import spending_of
 from entrenous.estimators.probabilities import EventProbabilities
+from entrenous.ledger.spending import Spending
 from entrenous.planners.budget_split import rest_of
 from entrenous.planners.logistic_gd import STAGES, shares_of_stages
 from entrenous.planners.registry import algorithm_named
@@ -83,6 +91,9 @@ class AUCClassifier(ClassifierMixin, EventProbabilities, BendingScores, PublicCl
         ``None`` draws secure noise. Anything else is repeatable, so not private against whoever knows it. The order in
         which an algorithm meets the records is public and says nothing about the noise: with ``None`` it is new in
         every fit, else always the same one.
+    ledger, dataset : str or None, default=None
+        A ledger, and the data set in it that a private fit spends from; ``None``: as the environment says
+        (``ENTRENOUS_LEDGER``, ``ENTRENOUS_DATASET``). ``docs/ledger.md``.
     options : mapping or None, default=None
         Further arguments of the planner. ``{"zoom": 0.05, "standardise": 0.1, "whiten": 0.0, "calibrate": 0.0}`` are
         the shares of the budget that ``logistic-gd`` spends on ranges, scales, how the columns go together and
@@ -151,6 +162,8 @@ class AUCClassifier(ClassifierMixin, EventProbabilities, BendingScores, PublicCl
         max_iter: int | None = None,
         calibration: str = "tight",
         random_state: Any = None,
+        ledger: Any = None,
+        dataset: str | None = None,
         options: Mapping[str, Any] | None = None,
     ) -> None:
         self.epsilon = epsilon
@@ -165,6 +178,8 @@ class AUCClassifier(ClassifierMixin, EventProbabilities, BendingScores, PublicCl
         self.max_iter = max_iter
         self.calibration = calibration
         self.random_state = random_state
+        self.ledger = ledger
+        self.dataset = dataset
         self.options = options
 
     def fit(self, X: Any, y: Any, **unsupported: Any) -> AUCClassifier:
@@ -211,19 +226,20 @@ class AUCClassifier(ClassifierMixin, EventProbabilities, BendingScores, PublicCl
 
     def _fit_each_class(self, X: Any, y: AnyArray, classes: tuple[Any, ...]) -> AUCClassifier:
         """One class against the rest, in turn; the budget is shared out and accounted together."""
-        random_state = one_stream(self.random_state)
+        random_state, spending = one_stream(self.random_state), spending_of(self)
         labels = self._against_the_rest(y, classes)
         radii = [self._radius_on(X, own, (0, 1)) for own in labels]
-        shape = self._shape_for(X)
-        stages = self._shared_stages(X.shape[0], shape)
+        stages = self._shared_stages(X.shape[0], self._shape_for(X))
         if stages is not None:
-            fits = self._fit_on_shared_stages(X, labels, random_state, stages, shape)
+            fits = self._fit_on_shared_stages(X, labels, random_state, stages, spending)
         else:
             plans = self._noting_leaks(self._plans_of_each(classes, X.shape[0], random_state, radii))
-            fits = [made.run(X, own, random_state=random_state) for made, own in zip(plans, labels, strict=True)]
+            spending.plan_several(certificates_of(plans))
+            fits = [run(made, X, own, random_state, spending) for made, own in zip(plans, labels, strict=True)]
         self._online = None
         self._keep(fits[0])
         self._take(fits, classes)
+        spending.commit(self.certificate_)
         return self
 
     def _shared_stages(self, n: int, shape: str) -> dict[str, float] | None:
@@ -236,14 +252,14 @@ class AUCClassifier(ClassifierMixin, EventProbabilities, BendingScores, PublicCl
         return spent or None
 
     def _fit_on_shared_stages(
-        self, X: Any, labels: Sequence[AnyArray], random_state: Any, stages: Mapping[str, float], shape: str
+        self, X: Any, labels: Sequence[AnyArray], random_state: Any, stages: Mapping[str, float], spending: Spending
     ) -> list[Fitted]:
         """The first class finds what all have in common, and has that share of the budget beside its own.
 
         Calibration's share of the budget is shared out evenly.
         """
         self._need_tight("several classes")
-        n = X.shape[0]
+        n, shape = X.shape[0], self._shape_for(X)
         whole = budget_for(self.epsilon, self.delta, n)
         together = sum(stages.values())
         each = (1.0 - together) / len(labels)
@@ -261,7 +277,9 @@ class AUCClassifier(ClassifierMixin, EventProbabilities, BendingScores, PublicCl
             if number > 0:
                 made = replace(made, remarks={**made.remarks, DOMAIN_FOUND_BY_PART: 1})
             (made,) = self._noting_leaks([made])
-            fitted = made.run(X, own, random_state=random_state)
+            if number == 0:
+                spending.plan_several(first_and_later(made, rest_of(whole, 1.0 - each), len(labels)))
+            fitted = run(made, X, own, random_state, spending)
             scales = fits[0].scale_noise if fits else None
             # The first class released scales for all of them.
             noise = fitted.noise if scales is None else scales.added_to(fitted.noise, fitted.coef)
@@ -308,17 +326,20 @@ class AUCClassifier(ClassifierMixin, EventProbabilities, BendingScores, PublicCl
         self.classes_ = np.asarray(declared)
         if fits is not None:
             self._take(fits, declared)
+            self._leave_certificate()
         return self
 
     def _begin(self, classes: tuple[Any, ...], n_total: int | None) -> list[OnlineRun]:
         """The runs of an online fit: one, or one for each of several classes."""
+        spending = spending_of(self)
         if len(classes) == 2:
             arguments = {"classes": classes, "shape": self.shape}
             made = self._open_plan(n_total, fresh_index_seed(self.random_state), arguments)
-            return [OnlineRun(made, self.random_state)]
+            return [OnlineRun(made, self.random_state, spending)]
         random_state = one_stream(self.random_state)
         plans = self._plans_of_each(classes, n_total, random_state, [self.radius] * len(classes))
-        return [OnlineRun(made, random_state) for made in plans]
+        spending.plan_several(certificates_of(plans))
+        return [OnlineRun(made, random_state, spending) for made in plans]
 
     def _take(self, fits: Sequence[Fitted], classes: tuple[Any, ...]) -> None:
         self.classes_ = np.asarray(classes)

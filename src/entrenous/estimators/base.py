@@ -15,9 +15,10 @@ from entrenous.engine.online import OnlineRun, same_beginning
 from entrenous.engine.plan import Plan
 from entrenous.engine.rows.registry import is_registered_own, rows_of
 from entrenous.engine.rows.rows import Rows
-from entrenous.engine.run import Fitted
+from entrenous.engine.run import Fitted, run
 from entrenous.errors import AssumptionError, InputError, PrivacyError, warn_of_privacy
 from entrenous.estimators.display import ShowsPrivacy
+from entrenous.estimators.paying import spending_of
 from entrenous.estimators.pipelines import warning_about_pipeline
 from entrenous.estimators.validation import checked_labels, own_rows, validated
 from entrenous.planners.planning import plan
@@ -44,6 +45,9 @@ class PairwiseEstimator(ShowsPrivacy):
     epsilon: float | None
     bounds: Any
     random_state: Any
+    ledger: Any = None
+    dataset: str | None = None
+    """Where a private fit is paid for; an estimator without these parameters follows the environment."""
     plan_: Plan
     certificate_: PrivacyCertificate | None
     n_iter_: int
@@ -89,7 +93,9 @@ class PairwiseEstimator(ShowsPrivacy):
         """One plan, one run over all rows."""
         self._online = None
         (made,) = self._noting_leaks([self._plan_for(X.shape[0], fresh_index_seed(self.random_state), arguments)])
-        fitted = made.run(X, y, random_state=self.random_state)
+        spending = spending_of(self)
+        fitted = run(made, X, y, self.random_state, spending)
+        spending.commit(fitted.certificate)
         self._keep(fitted)
         return fitted
 
@@ -124,6 +130,11 @@ class PairwiseEstimator(ShowsPrivacy):
             return None
         self._keep(released[0])
         return released
+
+    def _leave_certificate(self) -> None:
+        """Put the certificate of an online fit that is over into the ledger."""
+        if self._online is not None and all(run.is_over for run in self._online):
+            self._online[0].spending.commit(self.certificate_)
 
     def _open_plan(self, n_total: int | None, seed: int, arguments: dict[str, Any]) -> Plan:
         """A plan for records that have not come yet."""

@@ -55,6 +55,9 @@ class ErrorEntropyRegressor(RegressorMixin, PairwiseEstimator):
         ``"paper"`` prints the paper's noise, for reproduction (with ``algorithm="kang-gp", intercept_share=0``).
     random_state : int, Generator, RandomState or None, default=None
         ``None`` draws secure noise. Anything else is repeatable, so not private against whoever knows it.
+    ledger, dataset : str or None, default=None
+        A ledger, and the data set in it that a private fit spends from; ``None``: as the environment says
+        (``ENTRENOUS_LEDGER``, ``ENTRENOUS_DATASET``). ``docs/ledger.md``.
     options : mapping or None, default=None
         Further arguments of the planner. ``{"zoom": 0.05, "standardise": 0.1, "targets": 0.05}`` are the shares of the
         budget that ``residual-gd`` spends on ranges, scales and where most targets are.
@@ -102,6 +105,8 @@ class ErrorEntropyRegressor(RegressorMixin, PairwiseEstimator):
         max_iter: int | None = None,
         calibration: str = "tight",
         random_state: Any = None,
+        ledger: Any = None,
+        dataset: str | None = None,
         options: Mapping[str, Any] | None = None,
     ) -> None:
         self.epsilon = epsilon
@@ -116,6 +121,8 @@ class ErrorEntropyRegressor(RegressorMixin, PairwiseEstimator):
         self.max_iter = max_iter
         self.calibration = calibration
         self.random_state = random_state
+        self.ledger = ledger
+        self.dataset = dataset
         self.options = options
 
     @property

@@ -18,6 +18,7 @@ from entrenous.estimators.base import PairwiseEstimator
 from entrenous.estimators.classes import PublicClasses
 from entrenous.estimators.offered_if import offered_if
 from entrenous.estimators.pair_input import flags_of, rows_of_pairs, vectors_of_pairs
+from entrenous.estimators.paying import spending_of
 from entrenous.estimators.validation import validated
 from entrenous.planners.registry import algorithms
 from entrenous.privacy.noise import fresh_index_seed
@@ -67,6 +68,9 @@ class MahalanobisLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Publ
         ``"paper"`` prints the paper's noise, for reproduction: the certificate states what it really gives.
     random_state : int, Generator, RandomState or None, default=None
         ``None`` draws secure noise. Anything else is repeatable, so not private against whoever knows it.
+    ledger, dataset : str or None, default=None
+        A ledger, and the data set in it that a private fit spends from; ``None``: as the environment says
+        (``ENTRENOUS_LEDGER``, ``ENTRENOUS_DATASET``). ``docs/ledger.md``.
     options : mapping or None, default=None
         Further arguments of the planner.
 
@@ -126,6 +130,8 @@ class MahalanobisLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Publ
         max_iter: int | None = None,
         calibration: str = "tight",
         random_state: Any = None,
+        ledger: Any = None,
+        dataset: str | None = None,
         options: Mapping[str, Any] | None = None,
     ) -> None:
         self.epsilon = epsilon
@@ -141,6 +147,8 @@ class MahalanobisLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Publ
         self.max_iter = max_iter
         self.calibration = calibration
         self.random_state = random_state
+        self.ledger = ledger
+        self.dataset = dataset
         self.options = options
 
     def fit(self, X: Any, y: Any, **unsupported: Any) -> MahalanobisLearner:
@@ -208,12 +216,13 @@ class MahalanobisLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Publ
 
         def begin() -> list[OnlineRun]:
             made = self._open_plan(n_total, fresh_index_seed(self.random_state), arguments)
-            return [OnlineRun(made, self.random_state)]
+            return [OnlineRun(made, self.random_state, spending_of(self))]
 
         fits = self._feed(X, [y], n_total, begin)
         self.classes_ = np.asarray(declared)
         if fits is not None:
             self._take(fits[0])
+            self._leave_certificate()
         return self
 
     def transform(self, X: Any) -> Array:

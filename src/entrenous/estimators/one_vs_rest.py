@@ -14,7 +14,7 @@ from entrenous.planners.budget_split import rest_of
 from entrenous.privacy.accounting import total_epsilon
 from entrenous.privacy.budget import Budget
 from entrenous.privacy.certificate import PrivacyCertificate
-from entrenous.privacy.composition import compose_certificates, mechanisms_of
+from entrenous.privacy.composition import compose_certificates, mechanisms_of, within_budget
 from entrenous.privacy.noise import entropy_of
 
 _SHRINK = 0.97
@@ -45,6 +45,20 @@ def plans_on_one_budget(budget: Budget, parts: int, planned: Callable[[int, dict
 def one_stream(random_state: Any) -> Any:
     """One source of numbers for several fits: seeded alike, they would have the same noise."""
     return None if random_state is None else np.random.default_rng(entropy_of(random_state))
+
+
+def certificates_of(plans: Sequence[Plan]) -> list[PrivacyCertificate]:
+    """What private plans cost, one by one."""
+    return [certificate for made in plans if (certificate := made.certificate()) is not None]
+
+
+def first_and_later(first: Plan, later: Budget, parts: int) -> list[PrivacyCertificate]:
+    """What parts cost of which the first is planned, and the others will be in the domain that it finds.
+
+    Of those only the budget is known, which is the same for all of them.
+    """
+    (known,) = certificates_of([first])
+    return [known, *[within_budget(known, later)] * (parts - 1)]
 
 
 def joint_certificate(certificates: Sequence[PrivacyCertificate], budget: Budget) -> PrivacyCertificate:

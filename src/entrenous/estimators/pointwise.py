@@ -49,6 +49,9 @@ class PointwiseClassifier(ClassifierMixin, EventProbabilities, PublicClasses, Pa
         ``"paper"`` prints the paper's noise, for reproduction: the certificate states what it really gives.
     random_state : int, Generator, RandomState or None, default=None
         ``None`` draws secure noise. Anything else is repeatable, so not private against whoever knows it.
+    ledger, dataset : str or None, default=None
+        A ledger, and the data set in it that a private fit spends from; ``None``: as the environment says
+        (``ENTRENOUS_LEDGER``, ``ENTRENOUS_DATASET``). ``docs/ledger.md``.
     options : mapping or None, default=None
         Further arguments of the planner: for ``logistic-gd`` those of `AUCClassifier`; with ``dpsgd-pointwise``
         ``{"batch": 500, "step_size": 0.1}`` learns faster than the theorem's steps.
@@ -97,6 +100,8 @@ class PointwiseClassifier(ClassifierMixin, EventProbabilities, PublicClasses, Pa
         max_iter: int | None = None,
         calibration: str = "tight",
         random_state: Any = None,
+        ledger: Any = None,
+        dataset: str | None = None,
         options: Mapping[str, Any] | None = None,
     ) -> None:
         self.epsilon = epsilon
@@ -110,6 +115,8 @@ class PointwiseClassifier(ClassifierMixin, EventProbabilities, PublicClasses, Pa
         self.max_iter = max_iter
         self.calibration = calibration
         self.random_state = random_state
+        self.ledger = ledger
+        self.dataset = dataset
         self.options = options
 
     def fit(self, X: Any, y: Any, **unsupported: Any) -> PointwiseClassifier:
@@ -169,6 +176,8 @@ class PointwiseRegressor(RegressorMixin, PairwiseEstimator):
     epsilon, delta, algorithm, surrogate, bounds, radius, ridge, max_iter, calibration, random_state, options
         As for `PointwiseClassifier`. ``"auto"`` is ``residual-gd`` for the square surrogate, the default, and else
         ``dpsgd-pointwise``; its options are those of `ErrorEntropyRegressor`.
+    ledger, dataset
+        As for `PointwiseClassifier`.
 
     Attributes
     ----------
@@ -211,6 +220,8 @@ class PointwiseRegressor(RegressorMixin, PairwiseEstimator):
         max_iter: int | None = None,
         calibration: str = "tight",
         random_state: Any = None,
+        ledger: Any = None,
+        dataset: str | None = None,
         options: Mapping[str, Any] | None = None,
     ) -> None:
         self.epsilon = epsilon
@@ -224,6 +235,8 @@ class PointwiseRegressor(RegressorMixin, PairwiseEstimator):
         self.max_iter = max_iter
         self.calibration = calibration
         self.random_state = random_state
+        self.ledger = ledger
+        self.dataset = dataset
         self.options = options
 
     def fit(self, X: Any, y: Any, **unsupported: Any) -> PointwiseRegressor:

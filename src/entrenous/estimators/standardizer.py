@@ -13,6 +13,7 @@ from entrenous.engine.phases.find_bounds import HALF_WIDTH, FindBounds, clipping
 from entrenous.engine.rows.registry import rows_of
 from entrenous.engine.run import as_seeded_if
 from entrenous.estimators.display import ShowsPrivacy
+from entrenous.estimators.paying import spending_of
 from entrenous.estimators.validation import validated
 from entrenous.planners.budget_split import find_bounds
 from entrenous.privacy.accounting import TOLERANCE, account_name, accountant_version, confirm
@@ -45,6 +46,9 @@ class PrivateStandardizer(OneToOneFeatureMixin, TransformerMixin, ShowsPrivacy):
         ``None`` means ``1/n**2``, at least ``1e-18``; ``0`` asks for pure differential privacy.
     random_state : int, Generator, RandomState or None, default=None
         ``None`` draws secure noise.
+    ledger, dataset : str or None, default=None
+        A ledger, and the data set in it that a private fit spends from; ``None``: as the environment says
+        (``ENTRENOUS_LEDGER``, ``ENTRENOUS_DATASET``). ``docs/ledger.md``.
 
     Attributes
     ----------
@@ -80,11 +84,15 @@ class PrivateStandardizer(OneToOneFeatureMixin, TransformerMixin, ShowsPrivacy):
         epsilon: float | None = 0.3,
         delta: float | None = None,
         random_state: Any = None,
+        ledger: Any = None,
+        dataset: str | None = None,
     ) -> None:
         self.within = within
         self.epsilon = epsilon
         self.delta = delta
         self.random_state = random_state
+        self.ledger = ledger
+        self.dataset = dataset
 
     @staticmethod
     def output_bounds(n_features: int) -> FeatureBounds:
@@ -103,6 +111,8 @@ class PrivateStandardizer(OneToOneFeatureMixin, TransformerMixin, ShowsPrivacy):
         noise = noise_from(self.random_state)
         certificate = None if release.mechanism is None else _certificate(release, budget, len(X))
         certificate = as_seeded_if(noise.seeded, certificate)
+        spending = spending_of(self)
+        spending.begin(certificate)
         self.bounds_ = release.find(rows_of(X), noise)
         low, high = self.bounds_.sides()
         self.mean_ = low / 2.0 + high / 2.0
@@ -110,6 +120,7 @@ class PrivateStandardizer(OneToOneFeatureMixin, TransformerMixin, ShowsPrivacy):
         self.certificate_ = (
             None if certificate is None else certificate.stating("found_bounds", self.bounds_.public_numbers())
         )
+        spending.commit(self.certificate_)
         return self
 
     def _expected_shapes(self) -> dict[str, tuple[int | None, ...]]:

@@ -53,6 +53,9 @@ def save(estimator: Any, path: str | Path) -> Path:
     _need_agreement(estimator, plans, _not_of_one_fit)
     parameters = estimator.get_params(deep=False)
     parameters["random_state"] = None
+    # Where a ledger is, and perhaps a password in its address, is nobody's business who reads the model.
+    if "ledger" in parameters:
+        parameters["ledger"] = None
     if callable(parameters.get("algorithm")):
         parameters["algorithm"] = plans[0].algorithm
     arrays = {key: np.asarray(getattr(estimator, key), dtype="<f8", order="C") for key in estimator.released_arrays()}

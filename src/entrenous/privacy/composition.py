@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from entrenous.errors import InputError
 from entrenous.privacy.accounting import TOLERANCE, account_name, accountant_version, confirm, total_epsilon
-from entrenous.privacy.budget import checked_delta
+from entrenous.privacy.budget import Budget, checked_delta
 from entrenous.privacy.certificate import COMPOSITION, NO_PROBLEM, PrivacyCertificate
+from entrenous.privacy.gaussian_dp import mu_for
 from entrenous.privacy.lemmas.bound import Bound
 from entrenous.privacy.mechanisms.gaussian import Gaussian
 from entrenous.privacy.mechanisms.laplace import L2Laplace
@@ -89,6 +90,20 @@ def mechanisms_of(parts: Sequence[PrivacyCertificate]) -> tuple[Mechanism, ...]:
         # Secret samples within phases would be priced as if they were of all records.
         listed += [replace(m, scope=EVERYWHERE) for m in phased if m.secret_sample]
     return tuple(listed)
+
+
+def dearest_within(budget: Budget) -> Mechanism:
+    """A Gaussian release of the budget's mu, or a pure one of its epsilon: every other of its kind costs less."""
+    unit = Bound(1.0, LEMMA_7)
+    if budget.is_pure:
+        return L2Laplace(unit, 1.0 / budget.epsilon)
+    return Gaussian(unit, 1.0 / mu_for(budget.epsilon, budget.delta))
+
+
+def within_budget(like: PrivacyCertificate, budget: Budget) -> PrivacyCertificate:
+    """A certificate like this one for a release that is not planned yet, of which only the budget is known."""
+    asked, noise = budget.epsilon, dearest_within(budget)
+    return replace(like, mechanisms=(noise,), epsilon=asked, claimed_epsilon=asked, delta=budget.delta)
 
 
 def _dearest(mechanisms: Sequence[Mechanism], price: Callable[[Mechanism], float | None]) -> float:

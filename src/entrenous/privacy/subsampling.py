@@ -50,6 +50,34 @@ def _renyi_epsilon(releases: tuple[tuple[float, int, Sampling | None], ...], del
     return float(accountant.get_epsilon(delta))
 
 
+_TINY = 1e-100
+"""A delta at which the conversion from Renyi divergence to epsilon is one formula, so that it can be undone."""
+_SAFE = 1e-12
+"""More than what the rounding in that can take away."""
+
+
+def renyi_divergence(mechanism: Mechanism, order: int) -> float:
+    """What normal releases, sampled or not, cost at one Renyi order; ``order mu^2 / 2`` where nothing is sampled."""
+    assert mechanism.gdp is not None
+    plain = order * mechanism.gdp / 2.0
+    sampling = mechanism.secret_sample
+    if sampling is None:
+        return plain
+    return min(plain, _sampled_divergence(mechanism.noise_multiplier, mechanism.count, sampling, order))
+
+
+@lru_cache(maxsize=256)
+def _sampled_divergence(multiplier: float, count: int, sampling: Sampling, order: int) -> float:
+    import dp_accounting
+    from dp_accounting.rdp import RdpAccountant
+
+    accountant = RdpAccountant([order], dp_accounting.NeighboringRelation.REPLACE_ONE)
+    one = dp_accounting.GaussianDpEvent(multiplier)
+    accountant.compose(dp_accounting.SampledWithoutReplacementDpEvent(sampling.population, sampling.sample, one), count)
+    offset = math.log1p(-1.0 / order) - (math.log(_TINY) + math.log(order)) / (order - 1)
+    return float(accountant.get_epsilon(_TINY)) - offset + _SAFE
+
+
 def one_release_epsilon(noise_multiplier: float, share: float, delta: float) -> float:
     """Epsilon at this delta of ONE release on a sample that holds a given record with probability `share`, exactly.
 
