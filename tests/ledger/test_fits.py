@@ -82,11 +82,13 @@ FITS = {
         TARGETS,
     ),
     "PointwiseClassifier": (
-        lambda **more: en.PointwiseClassifier(1.0, bounds=(-5, 5), max_iter=20, **more),
+        lambda **more: en.PointwiseClassifier(1.0, algorithm="dpsgd-pointwise", bounds=(-5, 5), max_iter=20, **more),
         Y,
     ),
     "PointwiseRegressor": (
-        lambda **more: en.PointwiseRegressor(1.0, bounds=(-5, 5), target_bounds=(-9, 9), max_iter=20, **more),
+        lambda **more: en.PointwiseRegressor(
+            1.0, algorithm="dpsgd-pointwise", bounds=(-5, 5), target_bounds=(-9, 9), max_iter=20, **more
+        ),
         TARGETS,
     ),
     "PrivateStandardizer": (lambda **more: en.PrivateStandardizer((-50, 50), **more), None),
