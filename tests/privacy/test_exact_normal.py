@@ -287,10 +287,13 @@ def test_a_certificate_says_how_the_noise_was_drawn():
     again = en.PrivacyCertificate.from_json(certificate.to_json())
     assert again.to_dict() == certificate.to_dict()
     assert certificate.verify().outcome == "verified"
+    assert "secure, drawn exactly on a grid" in str(certificate)
     with pytest.warns(en.PrivacyWarning):
         seeded = fitted(random_state=0).certificate_.to_dict()["mechanisms"]
     assert {(entry["noise"], entry["grid"]) for entry in seeded} == {("seeded", None)}
-    pure = fitted(delta=0.0, ridge=0.1).certificate_.to_dict()["mechanisms"]
+    pure = fitted(delta=0.0, ridge=0.1).certificate_
+    assert "secure, in floating point" in str(pure)
+    pure = pure.to_dict()["mechanisms"]
     assert {(entry["noise"], entry["grid"]) for entry in pure} == {("float", None)}
     steps = en.plan("dpsgd-pairwise", n=100, n_features=2, epsilon=1.0).certificate().to_dict()["mechanisms"]
     assert {entry["noise"] for entry in steps} == {"float"}

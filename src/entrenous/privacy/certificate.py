@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from entrenous.privacy.budget import ADJACENCY
 from entrenous.privacy.certificate_fields import check_fields, not_a_certificate
-from entrenous.privacy.mechanisms.mechanism import SEEDED, Mechanism, mechanism_from
+from entrenous.privacy.mechanisms.mechanism import EXACT, FLOAT, SEEDED, Mechanism, mechanism_from
 from entrenous.problem.problem import Problem
 from entrenous.registry import late
 
@@ -155,9 +155,17 @@ class PrivacyCertificate:
         if DOMAIN_FOUND_BY_PART in self.public:
             lines.append(f"  domain      {paid_elsewhere(self.public[DOMAIN_FOUND_BY_PART])}")
         lines.append(f"  accountant  {self.accountant['name']}, second opinion {self.accountant['version']}")
-        lines.append(f"  noise       {'SEEDED: repeatable by whoever knows the seed' if self.seeded else 'secure'}")
+        lines.append(f"  noise       {self._noise_in_words()}")
         lines += [f"  warning     {warning}" for warning in self.warnings]
         return "\n".join(lines)
+
+    def _noise_in_words(self) -> str:
+        if self.seeded:
+            return "SEEDED: repeatable by whoever knows the seed"
+        ways = {mechanism.noise for mechanism in self.mechanisms}
+        if ways == {EXACT}:
+            return "secure, drawn exactly on a grid"
+        return "secure, in floating point" if ways == {FLOAT} else "secure"
 
 
 Outcome = Literal["verified", "reservations"]
