@@ -95,8 +95,9 @@ def test_models_are_saved_and_repeat_by_their_seed(kind, tmp_path):
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
     assert again.certificate_ == model.certificate_
     same, other = clone(model).fit(X, Y), clone(model).set_params(random_state=4).fit(X, Y)
-    np.testing.assert_array_equal(same.coef_, model.coef_)
-    assert not np.array_equal(other.coef_, model.coef_)
+    # Sums of the same rows may be added in another order, depending on where they lie in memory.
+    np.testing.assert_allclose(same.coef_, model.coef_, rtol=1e-12)
+    assert not np.allclose(other.coef_, model.coef_, rtol=1e-6)
 
 
 @pytest.mark.parametrize("kind", REGRESSORS)
