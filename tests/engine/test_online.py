@@ -3,6 +3,7 @@
 import copy
 import importlib.util
 import io
+import os
 import pickle
 import warnings
 
@@ -343,3 +344,55 @@ def test_the_number_of_records_stays(epsilon):
         clf.partial_fit(X[40:], y[40:], n_total=2 * N)
     clf.partial_fit(X[40:], y[40:], n_total=N)
     assert clf.n_iter_ == N - 1
+
+
+# --- interrupted, or in two processes ---------------------------------------------------------------------------------
+
+
+class Interrupting:
+    """A fold that is interrupted after it has taken the rows."""
+
+    def __init__(self, fold):
+        self.fold = fold
+
+    def feed(self, X, y):
+        self.fold.feed(X, y)
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("classes", [(0, 1), (0, 1, 2)])
+def test_after_an_interruption_no_record_comes_twice(classes):
+    X, y = records()
+    clf = classifier("ogd-previous", 1.0, random_state=None, classes=classes)
+    clf.partial_fit(X[:20], y[:20], n_total=N)
+    last = clf._online[-1]
+    last._fold = Interrupting(last._fold)
+    with pytest.raises(KeyboardInterrupt):
+        clf.partial_fit(X[20:40], y[20:40])
+    # Where there are several classes the first ones have the rows, and the last one nobody knows.
+    with pytest.raises(en.PrivacyError, match="interrupted"):
+        clf.partial_fit(X[20:40], y[20:40])
+    assert not hasattr(clf, "coef_")
+
+
+def test_a_refused_chunk_is_no_interruption():
+    X, y = records()
+    clf = classifier("ogd-previous", 1.0, random_state=None)
+    clf.partial_fit(X[:20], y[:20], n_total=N)
+    with pytest.raises(ValueError, match="NaN"):
+        clf.partial_fit(np.full((2, D), np.nan), y[:2])
+    clf.partial_fit(X[20:], y[20:])
+    assert clf.coef_.shape == (1, D)
+
+
+def test_a_run_under_way_does_not_go_on_in_another_process(monkeypatch):
+    X, y = records()
+    clf = classifier("ogd-previous", 1.0, random_state=None)
+    clf.partial_fit(X[:20], y[:20], n_total=N)
+    here = os.getpid()
+    monkeypatch.setattr("entrenous.engine.online.os.getpid", lambda: here + 1)
+    with pytest.raises(en.PrivacyError, match="another process"):
+        clf.partial_fit(X[20:], y[20:])
+    monkeypatch.undo()
+    clf.partial_fit(X[20:], y[20:])
+    assert clf.certificate_.epsilon == 1.0

@@ -82,5 +82,7 @@ def test_entries_that_single_precision_cannot_hold_are_refused():
     np.testing.assert_allclose(rows.array()[:, 0], [1.0, -1.0, 0.0], atol=1e-6)
     with pytest.raises(InputError, match="at most 1e\\+30 axes"):
         ShapedBox((-1e10,), (1e10,), (0.0,), (1e-30,), None, (), *one)
+    with pytest.raises(InputError, match="from 0 to 1"):
+        ShapedBox((-1.0,), (1.0,), (0.0,), (1.0,), None, (), (0,), (-1.0, 1.0), (2e14,), (1.0,))
     with pytest.raises(InputError, match="at most 1e\\+30 axes"):
         ShapedBox((-1.0,), (1.0,), (0.0,), (1.0,), None, (), (0,), (-1.0, 1.0), (0.5,), (1e40,))

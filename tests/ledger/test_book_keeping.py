@@ -106,6 +106,21 @@ def test_of_disjoint_parts_the_dearest_counts(ledger):
     ledger.verify()
 
 
+def test_parts_of_two_versions_may_hold_the_same_people_and_add_up(ledger):
+    ledger.init("grown", version_of="whole")
+    ledger.init("left", part_of="whole", membership="position")
+    ledger.init("left of grown", part_of="grown", membership="position")
+    ledger.init("right of grown", part_of="grown", membership="position")
+    ledger.reserve("left", [certificate()])
+    ledger.reserve("left of grown", [certificate()])
+    ledger.reserve("right of grown", [certificate()])
+    for name in ledger.datasets():
+        assert ledger.account(name).spent == pytest.approx(2 * cost(certificate()))
+        with pytest.raises(en.BudgetError):
+            ledger.reserve(name, [certificate()])
+    ledger.verify()
+
+
 def test_the_whole_and_a_part_add_up(ledger):
     ledger.init("left", part_of="whole", membership="position")
     ledger.init("right", part_of="whole", membership="position")

@@ -184,6 +184,18 @@ def test_rounding_is_paid_for():
         module.rounded_normals = real
 
 
+def test_what_is_no_number_leaves_as_noise_alone():
+    released = gaussian(1.0).release(np.array([np.nan, 0.0]), SecureNoise())
+    assert np.abs(released).max() < 20.0
+
+
+def test_noise_for_a_compiled_loop_is_not_called_exact():
+    with pytest.raises(en.PrivacyError, match="floating point"):
+        gaussian().noise_of_steps(SecureNoise(), 3, 2)
+    plain = Gaussian(Bound(0.1, "Lemma 8"), 0.3, noise="float")
+    assert plain.noise_of_steps(SecureNoise(), 3, 2).shape == (3, 2)
+
+
 def test_enormous_values_are_cut_and_shapes_kept():
     released = gaussian().release(np.array([[1e300, -1e300], [0.0, 1.0]]), SecureNoise())
     assert released.shape == (2, 2)

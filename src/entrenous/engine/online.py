@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from typing import Any
 
@@ -47,6 +48,7 @@ class OnlineRun:
         self._means = None if plan.is_private else plan.task_object.running_means(plan.n_features)
         self._targets: TargetRange | None = None
         self.seen = 0
+        self._process = os.getpid()
 
     @property
     def is_private(self) -> bool:
@@ -78,6 +80,7 @@ class OnlineRun:
         plan = self._plan
         rows = checked_rows(plan, X)
         labels, self._targets = read_labels(plan, y, len(rows))
+        self._need_whole()
         if not 1 <= len(rows) <= plan.n - self.seen or self._fold is None:
             raise InputError(
                 f"this fit is for {plan.n} records, at least one at a time",
@@ -89,13 +92,39 @@ class OnlineRun:
         if not self.seen:
             self.spending.begin(self._certificate)
         internal = rows.inside(plan.features)
-        self._fold.feed(internal.array(), labels)
+        # Away until all of them are in: after an interruption nobody knows which are, and no record may come twice.
+        fold, self._fold = self._fold, None
+        fold.feed(internal.array(), labels)
+        self._fold = fold
         self.seen += len(rows)
         if self._means is not None:
             self._means.feed(internal, labels)
         if plan.is_private and not (self.is_over or self._phase.every_iterate):
             return None
         return self._released(self._fold)
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether records came in part."""
+        return self._fold is None and not self.is_over
+
+    def give_up(self) -> None:
+        """Take no more records. What was reserved for this run stays reserved."""
+        self._fold = self._means = None
+
+    def _need_whole(self) -> None:
+        if self.is_private and os.getpid() != self._process:
+            raise PrivacyError(
+                "a private run that is under way stays in its process: two ends of one beginning spend twice",
+                "a copy of it in another process",
+                "Feed it where it began, or start a new fit there: that spends a new budget.",
+            )
+        if self.is_broken:
+            raise PrivacyError(
+                "every record comes once, all of a chunk together",
+                "a fit whose last chunk was interrupted",
+                "Start a new fit: that spends a new budget. What this one was to cost counts as spent.",
+            )
 
     def _released(self, fold: Fold) -> Fitted:
         plan = self._plan

@@ -124,7 +124,15 @@ class PairwiseEstimator(ShowsPrivacy):
                 "Leave n_total as it was, or start a new estimator: that spends a new budget.",
             )
         # The rows are the same for all runs, so if one refuses them it is the first, and nothing is lost.
-        fits = [run.feed(X, y) for run, y in zip(self._online, labels, strict=True)]
+        seen = self._online[0].seen
+        try:
+            fits = [run.feed(X, y) for run, y in zip(self._online, labels, strict=True)]
+        except BaseException:
+            # An interruption: some runs may have rows that others lack, and none may get them twice.
+            if any(run.is_broken or run.seen != seen for run in self._online):
+                for run in self._online:
+                    run.give_up()
+            raise
         released = [fitted for fitted in fits if fitted is not None]
         if not released:
             return None

@@ -131,7 +131,9 @@ class Book:
     def spent(self, owner: str, extra: tuple[str, float] | None = None, only: str | None = None) -> float:
         """Costs of one budget: of the whole and its versions the sum, and of disjoint parts the dearest.
 
-        `extra` is a data set and a cost that would come on top; `only` is a part whose records alone are looked at.
+        Parts are disjoint from the other parts of the same data set. Those of another version may hold the same people,
+        so the dearest part of each is added. `extra` is a data set and a cost that would come on top; `only` is a part
+        whose records alone are looked at.
         """
         totals: dict[str | None, list[float]] = {None: []}
         for name, terms in self._terms.items():
@@ -141,8 +143,13 @@ class Book:
                 if extra is not None and extra[0] == name:
                     costs.append(extra[1])
         whole = totals.pop(None)
-        parts = [math.fsum(costs) for part, costs in totals.items() if only in (None, part)]
-        return math.fsum(whole) + max(parts, default=0.0)
+        dearest: dict[str | None, float] = {}
+        for part, costs in totals.items():
+            assert part is not None
+            divided = self._terms[part].parent
+            if only in (None, part) or self._terms[only].parent != divided:
+                dearest[divided] = max(math.fsum(costs), dearest.get(divided, 0.0))
+        return math.fsum([*whole, *dearest.values()])
 
     def need_room(self, name: str, cost: float) -> None:
         """An error if one more fit of this cost would pass the limit."""

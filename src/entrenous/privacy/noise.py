@@ -83,7 +83,8 @@ class SecureNoise(NoiseSource):
         # Rounding moves two values apart by at most sqrt(p) grid more; noise that much longer covers it.
         scale = math.ceil(sigma * (1.0 + math.sqrt(value.size) * grid / sensitivity) * _UP / grid)
         farthest = _LARGEST * grid
-        nearest = np.rint(np.clip(value, -farthest, farthest) / grid).astype(np.int64)
+        # Not a number is no sum of rows; were there one, noise alone would leave.
+        nearest = np.rint(np.clip(np.nan_to_num(value, nan=0.0), -farthest, farthest) / grid).astype(np.int64)
         nearest += rounded_normals(scale, value.size, secret_words).reshape(value.shape)
         return nearest.astype(np.float64) * grid
 

@@ -62,6 +62,15 @@ class Gaussian(NormalNoise):
     def grid(self) -> float | None:
         return grid_of(self.sigma) if self.noise == EXACT else None
 
+    def noise_of_steps(self, source: NoiseSource, steps: int, dimension: int) -> Array:
+        if self.noise == EXACT:
+            raise PrivacyError(
+                "noise for a compiled loop is drawn in floating point",
+                'a mechanism that states "grid-exact"',
+                'Use SampledGaussian, or Gaussian(..., noise="float").',
+            )
+        return super().noise_of_steps(source, steps, dimension)
+
 
 @part
 @dataclass(frozen=True)

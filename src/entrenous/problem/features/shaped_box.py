@@ -50,6 +50,8 @@ class ShapedBox(CutBox):
             )
         if (np.diff(edges) <= 0.0).any() or (heights <= 0.0).any():
             raise InputError("a shaped box needs rising edges and positive heights", "others", "Sort the edges.")
+        if (middles < 0.0).any() or (middles > 1.0).any():
+            raise InputError("middles are means of ramps, from 0 to 1", "others", "Give the mean of each ramp.")
         entries = np.abs(np.array([self.low, self.high]) - self.origin) * self.scale
         if not (entries.max() <= _FARTHEST and heights.max() <= _FARTHEST):
             raise InputError(
