@@ -11,7 +11,7 @@ import entrenous as en
 from entrenous.privacy.certificate import PrivacyCertificate
 from entrenous.privacy.noise import grid_of
 
-ASK = {"n": 5000, "n_features": 4, "epsilon": 1.0, "delta": 1e-7, "bounds": (0, 1)}
+ASK = {"n": 5000, "n_features": 4, "epsilon": 1.0, "delta": 1e-7, "bounds": (0, 1), "index_seed": 0}
 
 
 def certificate(algorithm="noisy-gd", **changes):
