@@ -128,13 +128,7 @@ def logistic_gd(
         return non_private_plan("logistic-gd", CITATION, problem, n, max_iter)
     need_gaussian("logistic-gd", budget)
     shares = {"zoom": zoom, "standardise": standardise, "whiten": whiten, "calibrate": calibrate}
-    check_shares(shares)
-    if sum(shares.values()) + _EVENT_SHARE >= 1.0:
-        raise InputError(
-            "the descent needs a share of the budget of its own",
-            ", ".join(f"{name}={share:g}" for name, share in shares.items()),
-            f"The defaults are {ZOOM:g}, {STANDARDISE:g}, 0 and 0.",
-        )
+    check_shares(shares, "the descent needs", f"{ZOOM:g}, {STANDARDISE:g}, 0 and 0", beside=_EVENT_SHARE)
     if whiten > 0.0 and standardise == 0.0:
         raise InputError(
             "whitening needs rows that were centred and scaled",

@@ -12,7 +12,6 @@ from entrenous.engine.phases.labelled_moments import LabelledMomentRelease
 from entrenous.engine.phases.pair_scatter import PairScatterRelease
 from entrenous.engine.phases.phase import Phase
 from entrenous.engine.plan import Plan
-from entrenous.errors import InputError
 from entrenous.planners.assumptions import need_gaussian
 from entrenous.planners.pair_lists import ASSUMED, pair_list_from
 from entrenous.planners.private_scales import (
@@ -89,13 +88,7 @@ def metric_moments(
     ['FindCentre', 'Standardise', 'LabelledMomentRelease']
     """
     shares = {"zoom": zoom, "standardise": standardise}
-    check_shares(shares)
-    if sum(shares.values()) >= 1.0:
-        raise InputError(
-            "the moments need a share of the budget of their own",
-            ", ".join(f"{name}={share:g}" for name, share in shares.items()),
-            f"The defaults are {ZOOM:g} and {STANDARDISE:g}.",
-        )
+    check_shares(shares, "the release of moments needs", f"{ZOOM:g} and {STANDARDISE:g}")
     asked = (FeatureBounds(-1.0, 1.0) if features is None else features).for_features(problem.n_features)
     domain = asked.within if isinstance(asked, PrivateBounds) else asked
     if domain.mixes_columns:  # an earlier fit found its units

@@ -40,11 +40,20 @@ _ONE_ROUND, _TOO_NOISY = 0.03, 0.6
 """Noise of a mean, in half-widths, below or above which standardising takes one round; between them it takes two."""
 
 
-def check_shares(shares: Mapping[str, float]) -> None:
-    """An error for what is no share of the budget."""
+def check_shares(shares: Mapping[str, float], rest: str, usual: str, beside: float = 0.0) -> None:
+    """An error for what is no share of the budget, and where they leave none for the rest.
+
+    `rest` says who needs one, `usual` what the defaults are; `beside` is spent in any case.
+    """
     for name, share in shares.items():
         if not (isinstance(share, numbers.Real) and not isinstance(share, bool) and 0.0 <= share < 1.0):
             raise InputError(f"{name} must be a share of the budget, from 0 to 1", repr(share), "0 leaves it out.")
+    if sum(shares.values()) + beside >= 1.0:
+        raise InputError(
+            f"{rest} a share of the budget of its own",
+            ", ".join(f"{name}={share:g}" for name, share in shares.items()),
+            f"The defaults are {usual}.",
+        )
 
 
 def narrower_ranges(

@@ -19,7 +19,6 @@ from entrenous.engine.phases.standardise import Standardise
 from entrenous.engine.phases.target_centre import TargetCentre
 from entrenous.engine.phases.zoom import Zoom
 from entrenous.engine.plan import Plan
-from entrenous.errors import InputError
 from entrenous.planners.assumptions import need_gaussian, steps_from
 from entrenous.planners.non_private import non_private_plan, robust_plan
 from entrenous.planners.private_scales import (
@@ -116,13 +115,7 @@ def residual_gd(
         return (robust_plan if open_bandwidth else non_private_plan)("residual-gd", CITATION, problem, n, max_iter)
     need_gaussian("residual-gd", budget)
     shares = {"zoom": zoom, "standardise": standardise, "targets": targets}
-    check_shares(shares)
-    if sum(shares.values()) >= 1.0:
-        raise InputError(
-            "the descent needs a share of the budget of its own",
-            ", ".join(f"{name}={share:g}" for name, share in shares.items()),
-            f"The defaults are {ZOOM:g}, {STANDARDISE:g} and {TARGETS:g}.",
-        )
+    check_shares(shares, "the descent needs", f"{ZOOM:g}, {STANDARDISE:g} and {TARGETS:g}")
     asked = (FeatureBounds(-1.0, 1.0) if features is None else features).for_features(problem.n_features)
     domain = asked.within if isinstance(asked, PrivateBounds) else asked
     if domain.mixes_columns:  # an earlier fit found its units

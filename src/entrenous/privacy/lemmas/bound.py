@@ -113,8 +113,8 @@ _REQUIREMENTS: dict[tuple[str, str | None], Requirement] = {}
 
 def require_lemmas(algorithm: str, lemmas: tuple[str, ...], *, is_own: bool, tasks: tuple[str, ...] = ()) -> None:
     """State which lemmas the certificates of an algorithm must rest on, for these tasks or (none) for all others."""
-    for task in tasks or (None,):
-        _REQUIREMENTS[algorithm, task] = Requirement(lemmas, is_own)
+    for name in tasks or (None,):
+        _REQUIREMENTS[algorithm, name] = Requirement(lemmas, is_own)
 
 
 def requirement_of(algorithm: str, task: str) -> Requirement | None:
