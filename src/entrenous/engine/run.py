@@ -78,7 +78,7 @@ def run(plan: Plan, X: Any, y: Any, random_state: Any, spending: Spending) -> Fi
     released = Released(plan.problem.start(), features=features)
     for phase in plan.phases:
         if internal is None and not phase.reads_raw_rows:
-            internal = _mapped(rows, features, single=phase.single_precision)
+            internal = _mapped(rows, features, on_grid=phase.on_grid)
         # Not kept under a name: the rows of one phase must be gone before those of the next are made.
         step = phase.run(
             plan.problem,
@@ -115,11 +115,11 @@ def run(plan: Plan, X: Any, y: Any, random_state: Any, spending: Spending) -> Fi
     return Fitted(coef, intercept, released.w, released.steps, plan, certificate, spread, bounds, scales, caps)
 
 
-def _mapped(rows: Rows, features: FeatureDomain | None, *, single: bool) -> Rows:
+def _mapped(rows: Rows, features: FeatureDomain | None, *, on_grid: bool) -> Rows:
     """Rows in internal units; as they are where a fit without privacy has none."""
     if features is None:
         return rows
-    return rows.inside_single(features) if single else rows.inside(features)
+    return rows.inside_on_grid(features) if on_grid else rows.inside(features)
 
 
 def certified(plan: Plan, noise: NoiseSource) -> PrivacyCertificate | None:

@@ -44,8 +44,11 @@ class NoiseSource(ABC):
     def integers(self, highs: Sequence[int], size: int) -> Codes:
         """`size` rows of uniform integers, the one in column k from 0 to ``highs[k] - 1``, without bias."""
 
-    def plus_normal(self, value: Array, sigma: float, sensitivity: float) -> Array:
-        """The value with independent normal noise of sd `sigma`, which covers this l2 sensitivity."""
+    def plus_normal(self, value: Array, sigma: float, sensitivity: float, error: float = 0.0) -> Array:
+        """The value with independent normal noise of sd `sigma`, which covers this l2 sensitivity.
+
+        `error` is how far, in l2, the value may be from the one that the sensitivity is about.
+        """
         noise = self.normal(value.size).reshape(value.shape)
         noise *= sigma
         noise += value
@@ -77,11 +80,12 @@ class SecureNoise(NoiseSource):
             bits ^= signs
         return words.view(np.float64)
 
-    def plus_normal(self, value: Array, sigma: float, sensitivity: float) -> Array:
+    def plus_normal(self, value: Array, sigma: float, sensitivity: float, error: float = 0.0) -> Array:
         """On a public grid, with noise that is drawn exactly: ``docs/proofs.md``, *Exact noise*."""
         grid = grid_of(sigma)
-        # Rounding moves two values apart by at most sqrt(p) grid more; noise that much longer covers it.
-        scale = math.ceil(sigma * (1.0 + math.sqrt(value.size) * grid / sensitivity) * _UP / grid)
+        # Two values are apart by at most this much more than the sensitivity; noise that much longer covers it.
+        apart = math.sqrt(value.size) * grid + 2.0 * error
+        scale = math.ceil(sigma * (1.0 + apart / sensitivity) * _UP / grid)
         farthest = _LARGEST * grid
         # Not a number is no sum of rows; were there one, noise alone would leave.
         nearest = np.rint(np.clip(np.nan_to_num(value, nan=0.0), -farthest, farthest) / grid).astype(np.int64)

@@ -274,6 +274,8 @@ def _recomputed(problem: Problem | None, certificate: PrivacyCertificate, mechan
         ) from error
     if not true.value <= mechanism.l2_sensitivity * (1.0 + _RELATIVE):
         raise _false(f"sensitivity ({mechanism.lemma})", f">= {true.value:.9g}", f"{mechanism.l2_sensitivity:.9g}")
+    if mechanism.grid is not None and not true.error <= mechanism.bound.error * (1.0 + _RELATIVE):
+        raise _false(f"rounding error ({mechanism.lemma})", f">= {true.error:.9g}", f"{mechanism.bound.error:.9g}")
     if mechanism.count < steps:
         raise _false("count", f">= {steps}, one noisy gradient per step", str(mechanism.count))
     if mechanism.l1_sensitivity is not None:

@@ -30,7 +30,7 @@ class MetricRelease(Phase):
     The metric is scaled to the radius of the parameter's domain: only proportions of distances are learnt.
     """
 
-    single_precision: ClassVar[bool] = True
+    on_grid: ClassVar[bool] = True
 
     noise: Mechanism | None
     rank: int | None

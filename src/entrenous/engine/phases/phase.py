@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -79,8 +79,8 @@ class Phase(ABC):
     """Whether it releases a domain that later phases, and whoever scores rows, clip into."""
     gives_probability: ClassVar[bool] = False
     """Whether its scores have a link to the probability of an event."""
-    single_precision: ClassVar[bool] = False
-    """Whether rows in float32 will do."""
+    on_grid: ClassVar[bool] = False
+    """Whether it takes rows cut to a grid, so that its sums over them are exact (`engine.rows.exact_sums`)."""
     needs_array_for: ClassVar[tuple[str, str] | None] = None
     """What it needs an array of rows for and how to do without, where that is not another algorithm."""
 
@@ -108,6 +108,14 @@ class Phase(ABC):
     @abstractmethod
     def mechanism(self) -> Mechanism | None:
         """What adds its noise; ``None`` in a plan without privacy."""
+
+    def covering(self, error: float) -> Self:
+        """The same phase, whose noise also covers so large an error of what is computed (`privacy.lemmas.rounding`)."""
+        mechanism = self.mechanism
+        if mechanism is None or mechanism.bound.error == error:
+            return self
+        covered = replace(mechanism, bound=replace(mechanism.bound, error=error))
+        return replace(self, **{f.name: covered for f in fields(self) if getattr(self, f.name) is mechanism})
 
     @property
     @abstractmethod

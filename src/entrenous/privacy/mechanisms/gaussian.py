@@ -39,7 +39,7 @@ class NormalNoise(Mechanism):
         return values
 
     def release(self, value: Array, source: NoiseSource) -> Array:
-        return source.plus_normal(value, self.sigma, self.bound.value)
+        return source.plus_normal(value, self.sigma, self.bound.value, self.bound.error)
 
     def noise_of_steps(self, source: NoiseSource, steps: int, dimension: int) -> Array:
         return self.draw(source, steps * dimension).reshape(steps, dimension)

@@ -7,10 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from entrenous.arrays import AnyArray, Array, row_blocks
+from entrenous.arrays import Array
 from entrenous.errors import InputError
 from entrenous.problem.features.cut_box import CutBox
-from entrenous.problem.features.domain import TO_SINGLE
 from entrenous.registry import part
 
 _FARTHEST = 1e30
@@ -84,12 +83,6 @@ class ShapedBox(CutBox):
         edges = np.array(self.edges)
         values: Array = np.clip((entries[..., None] - edges[:-1]) / np.diff(edges), 0.0, 1.0)
         return values
-
-    def to_internal_single(self, X: AnyArray) -> AnyArray:
-        rows = np.empty((len(X), X.shape[1] + self.added_entries), dtype=np.float32)
-        for block in row_blocks(rows):
-            rows[block] = self.to_internal(X[block]) * (1.0 - TO_SINGLE)
-        return rows
 
     def to_user(self, w: Array, intercept: float) -> tuple[Array, float]:
         """Slopes per unit of the user's, then what each ramp adds to the score from its lower edge to its upper one."""
