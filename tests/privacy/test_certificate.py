@@ -56,6 +56,7 @@ MECHANISM_FIELDS = [
     "scope",
     "noise",
     "grid",
+    "error",
 ]
 
 

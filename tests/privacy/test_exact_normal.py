@@ -324,7 +324,7 @@ def test_a_false_statement_about_the_grid_is_refused(change):
 
 def test_older_certificates_do_not_say_it():
     entry = fitted().certificate_.to_dict()["mechanisms"][0]
-    del entry["noise"], entry["grid"]
+    del entry["noise"], entry["grid"], entry["error"]
     old = mechanism_from(entry)
     assert old.noise is None
     assert old.to_dict() == entry
