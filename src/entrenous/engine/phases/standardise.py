@@ -84,7 +84,6 @@ class Standardise(StatisticPhase):
 
     lemma: ClassVar[str] = LEMMA_15
     finds_bounds: ClassVar[bool] = True
-    on_grid: ClassVar[bool] = True
 
     share: float
     reach: float
@@ -111,6 +110,10 @@ class Standardise(StatisticPhase):
     @property
     def unit_rows(self) -> bool:
         return self.noise is None
+
+    @property
+    def on_grid(self) -> bool:  # type: ignore[override]
+        return self.noise is not None
 
     @property
     def numbers(self) -> dict[str, Any]:

@@ -47,7 +47,8 @@ def descent_error(problem: Problem, n: int, *, steps: int, step_size: float) -> 
 
 def stream_error(problem: Problem, stream: Stream, n: int) -> float:
     """The error of what a stream returns, or of the whole list of iterates where it releases every one."""
-    steps, longest = stream.steps, float(np.max(stream.step_sizes(), initial=0.0))
+    # The steps of a schedule do not grow after the third.
+    steps, longest = stream.steps, float(stream.step_sizes(1, min(3, stream.steps)).max(initial=0.0))
     if steps == 0 or longest == 0.0:
         return UNIT * _farthest(problem, 1, longest)
     partners = stream.buffer if stream.buffer is not None else n
