@@ -1,4 +1,4 @@
-"""Laplace noise that is drawn exactly: its law, its undecided draws, its price, and the attack on bits that it stops."""
+"""Laplace noise that is drawn exactly: its law, undecided draws, its price, and the attack on bits that it stops."""
 
 import math
 
@@ -28,8 +28,8 @@ def test_the_law_is_that_of_a_rounded_laplace(scale, edges):
 
 def test_a_scale_that_is_one_per_cent_off_is_caught():
     draws = rounded_laplaces(101, 1_000_000, seeded_words(0))
-    assert p_value(draws, laplace_cdf, 101, range(-500, 501, 20)) > LEAST_P
-    assert p_value(draws, laplace_cdf, 100, range(-500, 501, 20)) < LEAST_P
+    assert p_value(draws, laplace_cdf, 101, range(-500, 501, 100)) > LEAST_P
+    assert p_value(draws, laplace_cdf, 100, range(-500, 501, 100)) < LEAST_P
 
 
 def test_at_full_scale_it_is_laplace_down_to_the_last_digits():
@@ -214,8 +214,7 @@ def test_the_l2_mechanism_says_that_it_is_not_exact():
 def output(d):
     """What a paper's output perturbation releases of two tables that differ in one record, in a wide ball."""
     setting = {"ridge": 1e-4, "radius": 1e6, "surrogate": "logistic", "calibration": "paper"}
-    with pytest.warns(en.PrivacyWarning):
-        plan = en.plan("dpgdsc", n=50, n_features=d, epsilon=1.0, delta=0.0, **setting)
+    plan = en.plan("dpgdsc", n=50, n_features=d, epsilon=1.0, delta=0.0, **setting)
     start = plan.problem.start()
     return plan.mechanisms[0], [perturbed(plan.phases[0], plan.problem, X, y, start) for X, y in two_tables(d)]
 

@@ -14,6 +14,7 @@ from entrenous.engine.phases.scale_noise import ScaleNoise
 from entrenous.engine.progress import Progress
 from entrenous.engine.rows.rows import Rows
 from entrenous.engine.streams.fold import Fold
+from entrenous.errors import PrivacyError
 from entrenous.privacy.mechanisms.mechanism import Mechanism
 from entrenous.privacy.mechanisms.sampling import Sampling
 from entrenous.privacy.noise import NoiseSource
@@ -114,8 +115,14 @@ class Phase(ABC):
         mechanism = self.mechanism
         if mechanism is None or mechanism.bound.error == error:
             return self
-        covered = replace(mechanism, bound=replace(mechanism.bound, error=error))
-        return replace(self, **{f.name: covered for f in fields(self) if getattr(self, f.name) is mechanism})
+        held = [f.name for f in fields(self) if getattr(self, f.name) is mechanism]
+        if not held:
+            raise PrivacyError(
+                "the mechanism of a phase must be one of its fields",
+                f"another one in {type(self).__name__}",
+                "Store the mechanism itself.",
+            )
+        return replace(self, **{held[0]: replace(mechanism, bound=replace(mechanism.bound, error=error))})
 
     @property
     @abstractmethod

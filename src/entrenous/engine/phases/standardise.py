@@ -21,7 +21,7 @@ from entrenous.privacy.noise import NoiseSource
 from entrenous.problem.features.cut_box import CutBox
 from entrenous.problem.features.domain import FeatureDomain
 from entrenous.problem.features.ramps import normal_ramps
-from entrenous.problem.features.shaped_box import ShapedBox
+from entrenous.problem.features.shaped_box import MOST_RAMPS, ShapedBox
 from entrenous.problem.problem import Problem
 from entrenous.registry import part
 
@@ -30,7 +30,6 @@ COLUMN_REACH, ROW_REACH = 0.75, 0.4
 ``sqrt(d)`` are drawn in: real rows are far inside their box, so the second round has less to hide."""
 _FARTHEST = 1e15
 """Axes from the centre at which columns with shapes are cut off."""
-MOST_RAMPS = 100
 
 
 @part

@@ -12,6 +12,7 @@ On the grid (`inside_on_grid`) s and f are multiples of it, so that sums over ro
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -38,6 +39,9 @@ from entrenous.problem.features.domain import ROW_GRID, FeatureDomain
 
 _FARTHEST = 100.0
 """Norm of c up to which the sums above keep their digits: they round by 1e-16 times this, and norms by its square."""
+
+_MOST_UNITS = 2.0**33
+"""Rows times their largest square, so that sums of squares stay below 2^53 units of 2^-20."""
 
 _AT_ONCE = 1 << 18
 """Rows, or numbers where rows are written out, that are scored at once."""
@@ -79,7 +83,7 @@ class SparseRows(Rows):
         assert not self.shift.any(), "rows in internal units have been clipped already"
         table = self.stored
         n, d = table.shape
-        obstacle = _obstacle(domain, d)
+        obstacle = _obstacle(domain, d, n if on_grid else 0)
         if obstacle is not None:
             raise obstacle
         scale = np.broadcast_to(domain.scale, d)
@@ -139,7 +143,7 @@ class SparseRows(Rows):
 
     def _whole_sum(self, weights: Array) -> Array:
         """`weighted_sum` of whole slopes."""
-        return self._exact_sum(weights, 1.0) + self.offset * weights.sum()
+        return self._exact_sum(weights, 16.0) + self.offset * weights.sum()
 
     def _exact_sum(self, weights: Array, split: float) -> Array:
         """``sum_i weights_i (stored_i + factor_i shift)`` for weights on a grid: exact sums, rounded three times."""
@@ -209,7 +213,7 @@ def _of_zeros(domain: FeatureDomain, d: int) -> Array:
     return np.ascontiguousarray(np.broadcast_to(shift, d))
 
 
-def _obstacle(domain: FeatureDomain, d: int) -> InputError | None:
+def _obstacle(domain: FeatureDomain, d: int, n: int = 0) -> InputError | None:
     """Why rows must be written out, if they must: a matrix mixes their columns, shapes bend them, or sums would lose
     their digits.
     """
@@ -219,6 +223,13 @@ def _obstacle(domain: FeatureDomain, d: int) -> InputError | None:
     if not radii <= _FARTHEST:
         return InputError(
             f"sparse rows need zero within {_FARTHEST:g} radii of the domain's centre, or centring loses digits",
+            f"{radii:.3g} radii",
+            "Use a larger clipping radius, a FeatureBall around 0, or X.toarray().",
+        )
+    if n * (1.0 + radii) ** 2 > _MOST_UNITS:
+        return InputError(
+            f"exact sums over {n:,} sparse rows need zero within {math.sqrt(_MOST_UNITS / n) - 1.0:.3g} radii of the "
+            "domain's centre",
             f"{radii:.3g} radii",
             "Use a larger clipping radius, a FeatureBall around 0, or X.toarray().",
         )

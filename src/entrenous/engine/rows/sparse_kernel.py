@@ -25,7 +25,8 @@ def into_unit_ball(starts, columns, entries, low, high, zero, scale, shift, on_g
     a row is divided by is never below its own.
 
     If `on_grid`, entries and factor are cut towards zero to multiples of `ROW_GRID`. That moves a row by at most
-    ``ROW_GRID (sqrt(m) + ||shift||)``, and rows are shortened by so much beforehand.
+    ``ROW_GRID (sqrt(m) + ||shift||)`` and an entry by ``ROW_GRID (1 + ||shift||)``. Rows are shortened by so much
+    beforehand, the second as a share of the smallest reach that entries may have, ``1/sqrt(d)``.
     """
     whole = 0.0
     lost = 0.0
@@ -57,6 +58,7 @@ def into_unit_ball(starts, columns, entries, low, high, zero, scale, shift, on_g
         room = 1.0 - (ROW_GRID * (np.sqrt(stop - start) + np.sqrt(whole)) + _ROUNDING) if on_grid else 1.0
         drawn = room / norm if norm > room else 1.0
         if on_grid:
+            drawn = min(drawn, 1.0 - ROW_GRID * (1.0 + np.sqrt(whole)) * np.sqrt(len(shift)))
             for k in range(start, stop):
                 stored[k] = np.trunc(stored[k] * drawn * _PER_UNIT) * ROW_GRID
             factor[i] = np.floor(drawn * _PER_UNIT) * ROW_GRID

@@ -10,6 +10,8 @@ Proof: ``docs/proofs.md``, *Rounding*.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from entrenous.problem.problem import Problem
@@ -53,19 +55,20 @@ def stream_error(problem: Problem, stream: Stream, n: int) -> float:
         return UNIT * _farthest(problem, 1, longest)
     partners = stream.buffer if stream.buffer is not None else n
     pair = problem.lipschitz * (4.0 * partners + 16.0 * problem.n_features + 64.0) * UNIT
-    smooth = longest * problem.ordered_smoothness <= 2.0
-    # Without smoothness a slope may jump: that costs distance, not a gradient's error (see the proof).
-    scores = _of_scores(problem, steps, longest) if smooth else 0.0
-    jumps = 2.0 * _of_margins(problem) * _farthest(problem, steps, longest)
-    per_step = longest * (pair + scores) + jumps + _of_step(problem, steps, longest)
+    # Steps that smoothness is used for are at most 2 over that of an ordered pair. At others a slope may jump, which
+    # costs distance, not a gradient's error (see the proof).
+    margins = 2.0 + min(longest * problem.pair_smoothness, 4.0)
+    scores = margins * _of_margins(problem) * _farthest(problem, steps, longest)
+    per_step = longest * pair + scores + _of_step(problem, steps, longest)
     error = steps * per_step + (steps + 4.0) * UNIT * _farthest(problem, steps, longest)
     return error * (float(np.linalg.norm(stream.turns())) if stream.release == "every iterate" else 1.0)
 
 
 def _farthest(problem: Problem, steps: int, step_size: float) -> float:
-    """The largest norm of an iterate: the domain's radius, or what so many steps can reach."""
-    reached = steps * step_size * problem.score.counted_orders * problem.lipschitz / problem.order_share
-    return min(problem.domain.radius, reached)
+    """The largest norm of an iterate: the domain's radius, or in the whole space what so many steps from 0 reach."""
+    if math.isfinite(problem.domain.radius):
+        return problem.domain.radius
+    return steps * step_size * problem.score.counted_orders * problem.lipschitz / problem.order_share
 
 
 def _of_margins(problem: Problem) -> float:

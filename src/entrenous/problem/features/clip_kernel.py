@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 from numba import njit
 
 from entrenous.problem.features.domain import ROW_GRID
 
 _HUGE = 1e100
 """Entries beyond this are divided by the largest before they are squared."""
+_LARGEST = 1e150
+"""Entries are cut off here: a narrow axis in a wide range makes larger ones."""
 _PER_UNIT = 1.0 / ROW_GRID
 _LONGEST = _PER_UNIT * _PER_UNIT
 """The square of norm 1, in whole numbers."""
@@ -28,6 +31,7 @@ def into_grid(X, low, high, origin, scale, row, out):  # type: ignore[no-untyped
         largest, squares = 0.0, 0.0
         for k in range(d):
             value = (min(max(X[i, k], low[k]), high[k]) - origin[k]) * scale[k]
+            value = min(max(value, -_LARGEST), _LARGEST)
             row[k] = value
             squares += value * value
             largest = max(largest, abs(value))
@@ -43,7 +47,7 @@ def into_grid(X, low, high, origin, scale, row, out):  # type: ignore[no-untyped
         while True:
             squares = 0.0
             for k in range(d):
-                value = math.trunc(row[k] * factor)
+                value = np.trunc(row[k] * factor)
                 out[i, k] = value * ROW_GRID
                 squares += value * value
             if squares <= _LONGEST:

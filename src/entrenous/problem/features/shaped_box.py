@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -12,6 +13,9 @@ from entrenous.errors import InputError
 from entrenous.problem.features.cut_box import CutBox
 from entrenous.registry import part
 
+MOST_RAMPS = 100
+_HIGHEST = 2.0**10
+"""The norm of all ramps' heights together: more, and sums of ramps lose digits."""
 _FARTHEST = 1e30
 """Entries that float32 holds, and whose squares do not overflow."""
 
@@ -55,6 +59,12 @@ class ShapedBox(CutBox):
         if not (entries.max() <= _FARTHEST and heights.max() <= _FARTHEST):
             raise InputError(
                 f"a shaped box needs entries of at most {_FARTHEST:g} axes", "a wider range", "Use longer axes."
+            )
+        if middles.size > MOST_RAMPS or np.linalg.norm(heights) * math.sqrt(max(1, len(self.shaped))) > _HIGHEST:
+            raise InputError(
+                f"a shaped box has at most {MOST_RAMPS} ramps per column, and heights of norm {_HIGHEST:g} at most",
+                "more",
+                "Use fewer or lower ramps.",
             )
         known = all(isinstance(j, int) and 0 <= j < len(self.low) for j in self.shaped)
         if not known or list(self.shaped) != sorted(set(self.shaped)):
