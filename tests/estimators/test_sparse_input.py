@@ -35,9 +35,10 @@ GRID = 1e-4
 
 
 def same(first, second, tolerance=1e-10):
-    np.testing.assert_allclose(first.coef_, second.coef_, rtol=0, atol=tolerance)
-    np.testing.assert_allclose(first.intercept_, second.intercept_, rtol=0, atol=tolerance)
-    np.testing.assert_allclose(first.coef_noise_, second.coef_noise_, rtol=0, atol=tolerance)
+    # Some coefficients here are 30: what matters is small beside the largest.
+    for name in ("coef_", "intercept_", "coef_noise_"):
+        one, other = np.asarray(getattr(first, name)), np.asarray(getattr(second, name))
+        np.testing.assert_allclose(one, other, rtol=0, atol=tolerance * max(1.0, np.abs(first.coef_).max()))
     assert (first.certificate_ is None) == (second.certificate_ is None)
     if first.certificate_ is not None:
         one, other = (json.loads(model.plan_.certificate().to_json()) for model in (first, second))
@@ -73,7 +74,9 @@ def test_random_tables_and_boxes(seed, surrogate, clip):
     X = rng.normal(size=(n, d)) * (rng.random((n, d)) < rng.random())
     low, high = -rng.random(d) * (rng.random(d) < 0.6), rng.random(d) * (rng.random(d) < 0.6)
     domain = en.FeatureBounds(low, high, clip=clip)
+    # Not a radius of 1: a parameter at the rim would put margins exactly at the hinge's kink, where either slope is right.
     settings_ = {"algorithm": "noisy-gd", "surrogate": surrogate, "bounds": domain, "delta": 1e-5, "random_state": seed}
+    settings_["radius"] = 1.7
     y = rng.integers(0, 2, n)
     same(*(en.AUCClassifier(**settings_).fit(table, y) for table in (X, sparse.csr_array(X))))
 
