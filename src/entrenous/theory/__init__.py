@@ -1,8 +1,8 @@
 """Every bound of the five papers as a function: stability, risk, complexity, printed noise, recommended steps.
 
-One module per paper, functions named after the theorem: ``yang2021_neurips.theorem_4(n, T, eta, G)``. Where a paper gives constants they
-are explicit; where it does not they are keywords, 1 unless given. `table` prints all of them side by side, `plot` draws them
-against n, and `bites_from` says from which n one says anything.
+One module per paper, functions named after the theorem: ``yang2021_neurips.theorem_4(n, T, eta, G)``. Where a paper
+gives constants they are explicit; where it does not they are keywords, 1 unless given. `table` prints all of them
+side by side, `plot` draws them against n, and `bites_from` says from which n one says anything.
 """
 
 from __future__ import annotations

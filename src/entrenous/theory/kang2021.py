@@ -1,7 +1,7 @@
 """Kang, Liu, Li, Wang: Towards sharper utility bounds for differentially private pairwise learning (2021).
 
-Gradient descent over all pairs, noise on every gradient, the last iterate. No convexity: the empirical risk satisfies the
-condition of Polyak and Lojasiewicz with mu. p is the number of parameters.
+Gradient descent over all pairs, noise on every gradient, the last iterate. No convexity: the empirical risk satisfies
+the condition of Polyak and Lojasiewicz with mu. p is the number of parameters.
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ def _steps(s: Setting) -> int:
     at=lambda s: {"n": s.n, "T": _steps(s), "epsilon": s.epsilon, "delta": s.delta, "G": s.G},
 )
 def theorem_1(n: int, T: int, epsilon: float, delta: float, G: float) -> float:
-    """Noise on each of T gradients. Valid and loose: at (1, 1e-5) the release really has epsilon 0.520, where 4 G/n is attained."""
+    """Noise on each of T gradients.
+
+    Valid and loose: at (1, 1e-5) the release really has epsilon 0.520, where 4 G/n is attained.
+    """
     counts(n=n, T=T)
     positive(epsilon=epsilon, G=G)
     probabilities(delta=delta)
@@ -43,7 +46,10 @@ def theorem_1(n: int, T: int, epsilon: float, delta: float, G: float) -> float:
 def theorem_2_schedule(
     n: int, p: int, epsilon: float, delta: float, G: float, L: float, *, c: float = 1.0
 ) -> tuple[int, float, float | None, int]:
-    """Steps and noise for the bound in expectation (Remark 2). c has to be of order L/mu for the start to be forgotten."""
+    """Steps and noise for the bound in expectation (Remark 2).
+
+    c has to be of order L/mu for the start to be forgotten.
+    """
     counts(2, n=n)
     counts(p=p)
     positive(epsilon=epsilon, L=L, c=c)
@@ -155,8 +161,8 @@ def theorem_3(
 ) -> float:
     """Excess risk with probability 1 - xi.
 
-    `beta` is the largest over records z of the mean of beta(z; z', z''), the change of a pair's loss when z is left out, times n. `M` is
-    the largest loss.
+    `beta` is the largest over records z of the mean of beta(z; z', z''), the change of a pair's loss when z is left
+    out, times n. `M` is the largest loss.
     """
     counts(n=n, p=p)
     positive(epsilon=epsilon, G=G, L=L, mu=mu, M=M, c1=c1, c2=c2, c3=c3)
@@ -186,5 +192,8 @@ def lemma_2_constants() -> LossConstants:
 
 
 def lemma_3_constants() -> LossConstants:
-    """What Lemma 3 prints for metric learning, rows of norm 1: G = 1, L = 0.21. Both are too small: G = 3.97 and L = 4."""
+    """What Lemma 3 prints for metric learning, rows of norm 1: G = 1, L = 0.21.
+
+    Both are too small: G = 3.97 and L = 4.
+    """
     return LossConstants(1.0, (1.0 + math.sqrt(2.0)) / (6.0 + 4.0 * math.sqrt(2.0)))

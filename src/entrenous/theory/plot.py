@@ -25,8 +25,8 @@ def plot(
 ) -> Axes:
     """Bounds on the excess risk against n, with the line G D above which they say nothing.
 
-    `names` are names of the table (all on the excess risk unless given), `ns` the numbers of records (1e2 to 1e12). Solid lines have
-    explicit constants, dashed ones an open constant that counts as 1.
+    `names` are names of the table (all on the excess risk unless given), `ns` the numbers of records (1e2 to 1e12).
+    Solid lines have explicit constants, dashed ones an open constant that counts as 1.
     """
     if find_spec("matplotlib") is None:
         raise InputError("a plot needs matplotlib", "none installed", 'Run: pip install "entrenous[report]"')

@@ -21,7 +21,7 @@ class Stated:
     """What is bounded."""
     formula: str
     constant: str
-    """"explicit", or the names of the constants that the paper leaves open (keywords of the function, 1 unless given)."""
+    """The word "explicit", or the constants that the paper leaves open (keywords of the function, 1 unless given)."""
     paper: str
     theorem: str
     conditions: tuple[str, ...] = ()
@@ -49,8 +49,8 @@ class Schedule:
 class Setting:
     """Public numbers at which all bounds are compared. Letters as in the papers.
 
-    The defaults are a problem of unit size: rows in a ball of radius `kappa` = 1/2, so that a pair's hinge loss is 1-Lipschitz,
-    parameters in a ball of diameter 1.
+    The defaults are a problem of unit size: rows in a ball of radius `kappa` = 1/2, so that a pair's hinge loss is
+    1-Lipschitz, parameters in a ball of diameter 1.
     """
 
     n: int

@@ -54,14 +54,8 @@ class Table:
 def table(n: int, d: int, epsilon: float, delta: float, *, show: bool = True, **constants: float) -> Table:
     """Print every bound of the five papers at one setting, and return the table.
 
-    Arguments
-    ---------
-    n, d, epsilon, delta
-        Records, parameters, and the budget (delta > 0).
-    show
-        Whether to print.
-    constants
-        Fields of `Setting`: G, L, D, alpha, mu, M, kappa, gamma, hoelder. Open constants of the theorems count as 1.
+    n, d, epsilon and delta are records, parameters and the budget (delta > 0). `show=False` does not print. Other
+    keywords are fields of `Setting`: G, L, D, alpha, mu, M, kappa, gamma, hoelder. Open constants count as 1.
     """
     at = _setting(n, d, epsilon, delta, constants)
     found = Table(
@@ -77,7 +71,8 @@ def bites_from(
 ) -> int | None:
     """The n from which a bound stays below what is true without any theorem (G D for a risk, D for a distance).
 
-    `name` is a name in the table, as "yang2021_neurips.theorem_4". None: not up to `most` records. Three digits are exact.
+    `name` is a name in the table, as "yang2021_neurips.theorem_4". None: not up to `most` records. Three digits are
+    exact.
     """
     entry = _entry(name)
     if entry.trivial is None:

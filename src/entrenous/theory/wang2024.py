@@ -1,7 +1,8 @@
 """Wang et al.: Differentially private SGD for pointwise and pairwise learning (2024).
 
-Algorithm 1 draws a record per step, Algorithm 2 a pair; both add Gaussian noise to every gradient and return the average. `hoelder` is the
-paper's alpha in [0, 1): how smooth a loss is; C the open constant of a rate, c that of a step.
+Algorithm 1 draws a record per step, Algorithm 2 a pair; both add Gaussian noise to every gradient and return the
+average. `hoelder` is the paper's alpha in [0, 1): how smooth a loss is; C the open constant of a rate, c that of a
+step.
 """
 
 from __future__ import annotations
@@ -77,9 +78,10 @@ def _check_beta(variance: float, share: float, epsilon: float, delta: float, G: 
     at=lambda s: {"n": s.n, "T": s.n, "epsilon": s.epsilon, "delta": s.delta, "G": s.G, "beta": 0.5},
 )
 def theorem_2(n: int, T: int, epsilon: float, delta: float, G: float, beta: float, *, check: bool = True) -> float:
-    """Noise of the pointwise algorithm. Its conditions on beta often have no solution (n = 256, T = n, epsilon = 1: none).
+    """Noise of the pointwise algorithm.
 
-    `check=False` gives the printed formula without them: then it proves nothing.
+    Its conditions on beta often have no solution (n = 256, T = n, epsilon = 1: none). `check=False` gives the printed
+    formula without them: then it proves nothing.
     """
     variance = _variance(14.0, n, T, epsilon, delta, G, beta)
     if check:
@@ -148,9 +150,10 @@ def smooth_schedule(
     beta: float = 0.5,
     c: float = 1.0,
 ) -> tuple[int, float, float | None, int]:
-    """Steps and noise of Theorems 3 and 6 for smooth losses, part (a), or (b) where the best risk is 0. Also eta <= min(2/L, 1).
+    """Steps and noise of Theorems 3 and 6 for smooth losses, part (a), or (b) where the best risk is 0.
 
-    The noise is the printed formula at `beta`; whether its conditions hold, `theorem_2` and `theorem_5` say.
+    Also eta <= min(2/L, 1). The noise is the printed formula at `beta`; whether its conditions hold, `theorem_2` and
+    `theorem_5` say.
     """
     counts(n=n)
     first = math.inf if low_noise else n**-0.5
@@ -232,7 +235,10 @@ def theorem_3(n: int, d: int, epsilon: float, delta: float, *, low_noise: bool =
 def theorem_4(
     n: int, d: int, epsilon: float, delta: float, hoelder: float, *, low_noise: bool = False, C: float = 1.0
 ) -> float:
-    """Excess risk of Algorithm 1 on a loss with a Hoelder gradient: part (a), or (b) where the best risk is 0 (`low_noise`)."""
+    """Excess risk of Algorithm 1 on a loss with a Hoelder gradient:
+
+    part (a), or (b) where the best risk is 0 (`low_noise`).
+    """
     return _hoelder_rate(n, d, epsilon, delta, hoelder, low_noise, C)
 
 
@@ -262,12 +268,18 @@ def theorem_6(n: int, d: int, epsilon: float, delta: float, *, low_noise: bool =
 def theorem_7(
     n: int, d: int, epsilon: float, delta: float, hoelder: float, *, low_noise: bool = False, C: float = 1.0
 ) -> float:
-    """Theorem 4 for Algorithm 2. Its Remark 5 quotes T = n^(2/(1+a)) for part (a), where the theorem has n^((2-a)/(1+a))."""
+    """Theorem 4 for Algorithm 2.
+
+    Its Remark 5 quotes T = n^(2/(1+a)) for part (a), where the theorem has n^((2-a)/(1+a)).
+    """
     return _hoelder_rate(n, d, epsilon, delta, hoelder, low_noise, C)
 
 
 def self_bounding(L: float, hoelder: float, gradient_at_zero: float = 0.0) -> float:
-    """``M_(alpha,1)`` of eq. (4): ``|gradient| <= M_(alpha,1) f^(alpha/(1+alpha))``. At 0 it is `gradient_at_zero` + L."""
+    """The constant M_(alpha,1) of eq. (4).
+
+    It says ``|gradient| <= M_(alpha,1) f^(alpha/(1+alpha))``. At 0 it is `gradient_at_zero` + L.
+    """
     positive(L=L)
     _check_hoelder(hoelder)
     not_negative(gradient_at_zero=gradient_at_zero)
@@ -306,7 +318,8 @@ def lemma_14a(n: int, T: int, eta: Steps, L: float, risk: float) -> float:
     "stability",
     "Lemma 14 (b)",
     bounds="mean over i of E |A(S) - A(S^(i))|^2, pointwise, non-smooth",
-    formula="e M3^2 T eta^(2/(1-a)) + (4 e M1^2 (1 + T/n)/n) T eta^2 risk^(2a/(1+a)), M3 = sqrt((1-a)/(1+a)) (2^-a L)^(1/(1-a))",
+    formula="e M3^2 T eta^(2/(1-a)) + (4 e M1^2 (1 + T/n)/n) T eta^2 risk^(2a/(1+a)), M3 = sqrt((1-a)/(1+a)) "
+    "(2^-a L)^(1/(1-a))",
     conditions=("convex", "nonnegative", "Hoelder smooth with L"),
     at=lambda s: {**_low(s), "hoelder": s.hoelder},
     trivial=_squared_diameter,
@@ -346,7 +359,8 @@ def lemma_19a(n: int, T: int, eta: Steps, L: float, risk: float) -> float:
     "stability",
     "Lemma 19 (b)",
     bounds="mean over i of E |A(S) - A(S^(i))|^2, pairwise, non-smooth",
-    formula="e M3^2 T eta^(2/(1-a)) + (8 e M1^2 (1 + 2T/n)/n) T eta^2 risk^(2a/(1+a)), M3 = sqrt(e (1-a)/(1+a)) (2-a) L^(1/(1-a))",
+    formula="e M3^2 T eta^(2/(1-a)) + (8 e M1^2 (1 + 2T/n)/n) T eta^2 risk^(2a/(1+a)), M3 = sqrt(e "
+    "(1-a)/(1+a)) (2-a) L^(1/(1-a))",
     conditions=("convex", "nonnegative", "Hoelder smooth with L"),
     at=lambda s: {**_low(s), "hoelder": s.hoelder},
     trivial=_squared_diameter,

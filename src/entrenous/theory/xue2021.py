@@ -1,7 +1,8 @@
 """Xue, Yang, Huai, Wang: Differentially private pairwise learning revisited (IJCAI 2021).
 
-Gradient descent over all pairs, with noise on what is returned, on every gradient, or on every epoch. C is the diameter of the
-constraint set, alpha strong convexity; delta = 0 asks for pure privacy where a theorem has it. The open constants are called c.
+Gradient descent over all pairs, with noise on what is returned, on every gradient, or on every epoch. C is the
+diameter of the constraint set, alpha strong convexity; delta = 0 asks for pure privacy where a theorem has it. The
+open constants are called c.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ def _budget(epsilon: float, delta: float) -> None:
 def lemma_1(n: int, G: float, alpha: float) -> float:
     """How far one record moves gradient descent on a strongly convex loss.
 
-    Loose: one record moves the gradient by at most 4 G/n, so 4 G/(alpha n) is enough, which the signed-product instance attains, and
-    for a ranking with a monotone surrogate G/(alpha n).
+    Loose: one record moves the gradient by at most 4 G/n, so 4 G/(alpha n) is enough, which the signed-product
+    instance attains, and for a ranking with a monotone surrogate G/(alpha n).
     """
     counts(n=n)
     positive(G=G, alpha=alpha)
@@ -51,7 +52,10 @@ def lemma_1(n: int, G: float, alpha: float) -> float:
     at=lambda s: {"n": s.n, "d": s.d, "epsilon": s.epsilon, "delta": s.delta, "G": s.G, "alpha": s.alpha},
 )
 def printed_noise_1(n: int, d: int, epsilon: float, delta: float, G: float, alpha: float) -> float:
-    """Noise on the last iterate. The Gaussian form is proved for epsilon <= 1; it is more than needed until epsilon is about 8."""
+    """Noise on the last iterate.
+
+    The Gaussian form is proved for epsilon <= 1; it is more than needed until epsilon is about 8.
+    """
     counts(d=d)
     _budget(epsilon, delta)
     return float(lemma_1(n, G, alpha)) * _per_coordinate(d, delta) / epsilon
@@ -72,10 +76,11 @@ def printed_noise_1(n: int, d: int, epsilon: float, delta: float, G: float, alph
     },
 )
 def printed_noise_2(n: int, T: int, epsilon: float, delta: float, G: float) -> float:
-    """Noise on each of T gradients. **Too little** where one record moves a gradient by the whole 4 G/n (metric, hinge).
+    """Noise on each of T gradients.
 
-    There it exceeds epsilon above epsilon = 1.20 (delta 1e-5), 0.79 (1e-6), 2.48 (1/256): at (2, 1e-5) it really gives 2.115. For a
-    ranking it is far more than needed.
+    **Too little** where one record moves a gradient by the whole 4 G/n (metric, hinge). There it exceeds epsilon
+    above epsilon = 1.20 (delta 1e-5), 0.79 (1e-6), 2.48 (1/256): at (2, 1e-5) it really gives 2.115. For a ranking it
+    is far more than needed.
     """
     counts(n=n, T=T)
     positive(epsilon=epsilon, G=G)
@@ -203,7 +208,10 @@ def _theorem_3_step(s: Setting) -> float:
 def theorem_3_schedule(
     n: int, d: int, epsilon: float, delta: float, G: float, C: float
 ) -> tuple[int, float, float | None, int]:
-    """Steps and noise of the epochs; sigma is the first epoch's. The theorem also needs eta <= 2/L. Of order n^3/7 gradients."""
+    """Steps and noise of the epochs; sigma is the first epoch's.
+
+    The theorem also needs eta <= 2/L. Of order n^3/7 gradients.
+    """
     counts(2, n=n)
     counts(d=d)
     _budget(epsilon, delta)

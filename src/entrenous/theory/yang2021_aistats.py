@@ -1,10 +1,11 @@
-"""Yang, Lei, Lyu, Ying: Stability and differential privacy of SGD for pairwise learning with non-smooth loss (AISTATS 2021).
+"""Yang, Lei, Lyu, Ying: Stability and differential privacy of SGD for pairwise learning (AISTATS 2021).
 
-Algorithm 1 pairs each record with all that were drawn before. Letters: n records, T steps of size eta, G Lipschitz, D the diameter of
-the domain (its bound on norms too), M the largest loss at w = 0, kappa the largest norm of a row, gamma the probability of failure.
+Algorithm 1 pairs each record with all that were drawn before. Letters: n records, T steps of size eta, G
+Lipschitz, D the diameter of the domain (its bound on norms too), M the largest loss at w = 0, kappa the largest norm
+of a row, gamma the probability of failure.
 
-In the stored print the second part of the stability term of Theorems 2 and 5 has T under a root, sqrt(3 T). Its own eq. (9) and the
-ln^2(n) of its summary have sqrt(3) T; the functions use that, which is the larger.
+In the stored print the second part of the stability term of Theorems 2 and 5 has T under a root, sqrt(3 T). Its own
+eq. (9) and the ln^2(n) of its summary have sqrt(3) T; the functions use that, which is the larger.
 """
 
 from __future__ import annotations
@@ -59,8 +60,8 @@ def theorem_5_schedule(
 def theorem_1(n: int, T: int, eta: float, G: float, gamma: float) -> float:
     """How far one record moves the last iterate (the root of eq. (3), which is squared). S and S' differ in one record.
 
-    Two steps of the proof are short by a little (the harmonic sum is below 1 + ln T, not ln T; Chernoff's bound has a further
-    sqrt(2)). No instance is known that exceeds it.
+    Two steps of the proof are short by a little (the harmonic sum is below 1 + ln T, not ln T; Chernoff's bound has a
+    further sqrt(2)). No instance is known that exceeds it.
     """
     counts(n=n, T=T)
     positive(eta=eta, G=G)
@@ -79,14 +80,15 @@ def theorem_1(n: int, T: int, eta: float, G: float, gamma: float) -> float:
     at=lambda s: {"n": s.n, "T": s.n**2, "eta": s.n**-1.5, "G": s.G, "gamma": s.gamma},
 )
 def equation_9(n: int, T: int, eta: float, G: float, gamma: float) -> float:
-    """The simpler form for T >= n, on which the privacy proof rests. It follows from eq. (3) where T is well above n or gamma small.
+    """The simpler form for T >= n, on which the privacy proof rests.
 
-    At T = n that means gamma below 0.0157: above, 3 would have to be up to 9.
+    It follows from eq. (3) where T is well above n or gamma small. At T = n that means gamma below 0.0157: above, 3
+    would have to be up to 9.
     """
     counts(n=n, T=T)
     positive(eta=eta, G=G)
     probabilities(gamma=gamma)
-    assume(T >= n, "eq. (9) needs T >= n", f"T = {T}, n = {n}", "Use theorem_1.")
+    assume(n <= T, "eq. (9) needs T >= n", f"T = {T}, n = {n}", "Use theorem_1.")
     second = 3.0 * (T * math.log(math.e * T) * math.log(1.0 / gamma) / n) ** 2
     return 2.0 * math.sqrt(math.e) * eta * G * math.sqrt(T + second)
 
@@ -100,7 +102,10 @@ def equation_9(n: int, T: int, eta: float, G: float, gamma: float) -> float:
     trivial=lambda s: 2.0 * s.D * s.kappa,
 )
 def lemma_4(t: int, D: float, kappa: float) -> float:
-    """Rademacher complexity of linear rankings. Rows that are the same distribution twice reach sqrt(2) D kappa/sqrt(t), not more."""
+    """Rademacher complexity of linear rankings.
+
+    Rows that are the same distribution twice reach sqrt(2) D kappa/sqrt(t), not more.
+    """
     counts(t=t)
     positive(D=D, kappa=kappa)
     return 2.0 * D * kappa / math.sqrt(t)
@@ -170,7 +175,7 @@ def _bounded_domain(
     counts(n=n, T=T)
     positive(eta=eta, G=G, D=D, M=M, rademacher=rademacher)
     probabilities(gamma=gamma)
-    assume(T >= n, "the theorem needs T >= n", f"T = {T}, n = {n}", "Take at least n steps.")
+    assume(n <= T, "the theorem needs T >= n", f"T = {T}, n = {n}", "Take at least n steps.")
     optimisation = 4.0 * rademacher + D**2 / (2.0 * T * eta) + eta * G**2 / 2.0
     deviation = (6.0 + 19.0 * math.e) * (M + G * D) * math.sqrt(math.log(6.0 * T / gamma) / n)
     moved = math.sqrt(T) + math.sqrt(3.0) * T * math.log(math.e * T) * log / n
@@ -188,9 +193,10 @@ def _bounded_domain(
     at=lambda s: {**_bounded_setting(s)},
 )
 def theorem_2(n: int, T: int, eta: float, G: float, D: float, M: float, gamma: float, rademacher: float) -> float:
-    """Excess risk of Algorithm 1 on a bounded domain. `rademacher` is the mean of R_t over the steps (`mean_ranking_complexity`).
+    """Excess risk of Algorithm 1 on a bounded domain.
 
-    With T = n^2 and eta of order n^(-3/2): ln(n)^2/sqrt(n).
+    `rademacher` is the mean of R_t over the steps (`mean_ranking_complexity`). With T = n^2 and eta of order
+    n^(-3/2): ln(n)^2/sqrt(n).
     """
     probabilities(gamma=gamma)
     return _bounded_domain(n, T, eta, G, D, M, gamma, rademacher, math.log(6.0 / gamma))
@@ -233,13 +239,13 @@ def theorem_3(
 ) -> float:
     """Excess risk of Algorithm 1 without a bounded domain. D is the norm of the best parameter.
 
-    `rademacher_path` is the mean of R_t over the balls that the iterates stay in (`path_complexity`), `rademacher` over the ball
-    of radius D. With T = n^(4/3) and eta of order 1/n: ln(n)^2/n^(1/3).
+    `rademacher_path` is the mean of R_t over the balls that the iterates stay in (`path_complexity`), `rademacher`
+    over the ball of radius D. With T = n^(4/3) and eta of order 1/n: ln(n)^2/n^(1/3).
     """
     counts(n=n, T=T)
     positive(eta=eta, G=G, D=D, M=M, rademacher=rademacher, rademacher_path=rademacher_path)
     probabilities(gamma=gamma)
-    assume(T >= n, "Theorem 3 needs T >= n", f"T = {T}, n = {n}", "Take at least n steps.")
+    assume(n <= T, "Theorem 3 needs T >= n", f"T = {T}, n = {n}", "Take at least n steps.")
     assume(eta <= 1.0, "Theorem 3 needs eta <= 1", f"{eta:.6g}", "Take smaller steps.")
     growth = G * math.sqrt(G**2 + 2.0 * M)
     optimisation = 2.0 * (rademacher_path + rademacher) + D**2 / (2.0 * T * eta) + eta * G**2 / 2.0
@@ -252,9 +258,10 @@ def theorem_3(
 
 
 def path_complexity(eta: float, G: float, M: float, kappa: float) -> float:
-    """R_t over the ball of iterate t, whose radius is sqrt((G^2 + 2M) eta t): the same for all t, `lemma_4_loss` with G = 1.
+    """R_t over the ball of iterate t, by the remark after Lemma 4 with a 1-Lipschitz hinge.
 
-    The paper puts it at order eta sqrt(t), which takes the squared radius for the radius; its rate is not affected.
+    The radius is sqrt((G^2 + 2M) eta t), so R_t is the same for all t. The paper puts it at order eta sqrt(t), which
+    takes the squared radius for the radius; its rate is not affected.
     """
     positive(eta=eta, G=G, M=M, kappa=kappa)
     return 4.0 * kappa * math.sqrt((G**2 + 2.0 * M) * eta)

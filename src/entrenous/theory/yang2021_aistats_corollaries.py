@@ -1,6 +1,7 @@
-"""Corollaries 1-4 of Yang, Lei, Lyu, Ying (AISTATS 2021): its theorems for rankings and metrics, T = n^2, eta of order n^(-3/2).
+"""Corollaries 1-4 of Yang, Lei, Lyu, Ying (AISTATS 2021): its theorems for rankings and metrics.
 
-All hide logarithms and a constant. The stored print leaves open what stands under its roots; epsilon stands outside, as eq. (5) wants.
+T = n^2, eta of order n^(-3/2). All hide logarithms and a constant. The stored print leaves open what stands under its roots; epsilon stands
+outside, as eq. (5) wants.
 """
 
 from __future__ import annotations
@@ -20,7 +21,10 @@ from entrenous.theory.stated import statement
     at=lambda s: {"n": s.n, "kappa": s.kappa},
 )
 def corollary_1(n: int, kappa: float, *, C: float = 1.0) -> float:
-    """Theorem 2 for the hinge loss over pairs. The theorem itself grows with kappa, not with its root (G is 2 kappa)."""
+    """Theorem 2 for the hinge loss over pairs.
+
+    The theorem itself grows with kappa, not with its root (G is 2 kappa).
+    """
     counts(n=n)
     positive(kappa=kappa, C=C)
     return C * math.sqrt(kappa / n)
@@ -51,7 +55,10 @@ def corollary_2(n: int, d: int, epsilon: float, kappa: float, *, C: float = 1.0)
     at=lambda s: {"n": s.n, "d": s.d, "chi": s.chi},
 )
 def corollary_3(n: int, d: int, chi: float, *, C: float = 1.0) -> float:
-    """Theorem 2 for metrics, as printed. **Only its Rademacher term falls as 1/n**: the theorem's others fall as 1/sqrt(n)."""
+    """Theorem 2 for metrics, as printed.
+
+    **Only its Rademacher term falls as 1/n**: the theorem's others fall as 1/sqrt(n).
+    """
     counts(n=n)
     counts(3, d=d)
     positive(chi=chi, C=C)
@@ -68,7 +75,10 @@ def corollary_3(n: int, d: int, chi: float, *, C: float = 1.0) -> float:
     at=lambda s: {"n": s.n, "d": s.d, "epsilon": s.epsilon, "chi": s.chi},
 )
 def corollary_4(n: int, d: int, epsilon: float, chi: float, *, C: float = 1.0) -> float:
-    """Theorem 5 for metrics. A d x d matrix has d^2 coordinates of noise: Theorem 5 gives d where the print has sqrt(d)."""
+    """Theorem 5 for metrics.
+
+    A d x d matrix has d^2 coordinates of noise: Theorem 5 gives d where the print has sqrt(d).
+    """
     counts(n=n)
     counts(3, d=d)
     positive(epsilon=epsilon, chi=chi, C=C)

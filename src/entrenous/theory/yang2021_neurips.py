@@ -1,11 +1,12 @@
 """Yang, Lei, Wang, Yang, Ying: Simple stochastic and online gradient descent for pairwise learning (NeurIPS 2021).
 
-Algorithm 1 pairs every record with the one drawn before it. Letters: n records, T steps of size eta, G Lipschitz, L smooth,
-alpha strongly convex, mu the constant of Polyak and Lojasiewicz, D the diameter of the domain.
+Algorithm 1 pairs every record with the one drawn before it. Letters: n records, T steps of size eta, G Lipschitz, L
+smooth, alpha strongly convex, mu the constant of Polyak and Lojasiewicz, D the diameter of the domain.
 
-Two things hold for all of it. Indices are drawn with replacement, so a record meets itself once in n steps: in Theorems 6-9 the
-empirical risk is the mean over all n^2 ordered pairs, not over the n(n-1) that the paper writes. And all bounds on an optimisation
-error hold for the stream of Algorithm 2 with the population's risk in place of the sample's.
+Two things hold for all of it. Indices are drawn with replacement, so a record meets itself once in n steps: in
+Theorems 6-9 the empirical risk is the mean over all n^2 ordered pairs, not over the n(n-1) that the paper writes. And
+all bounds on an optimisation error hold for the stream of Algorithm 2 with the population's risk in place of the
+sample's.
 """
 
 from __future__ import annotations
@@ -107,7 +108,10 @@ def theorem_2(n: int, T: int, eta: float, L: float, *, C: float = 1.0) -> float:
     at=lambda s: {"n": s.n, "T": theorem_3_schedule(s.n, s.L, s.mu).T, "L": s.L, "mu": s.mu},
 )
 def theorem_3(n: int, T: int, L: float, mu: float, *, C1: float = 1.0, C2: float = 1.0) -> float:
-    """Excess risk without convexity. At the recommended T both parts are n^(-a) mu^(-4L/(4L+mu)), a = (2L+mu)/(4L+mu)."""
+    """Excess risk without convexity.
+
+    At the recommended T both parts are n^(-a) mu^(-4L/(4L+mu)), a = (2L+mu)/(4L+mu).
+    """
     counts(n=n, T=T)
     positive(L=L, mu=mu, C1=C1, C2=C2)
     return C1 * T ** (2.0 * L / (2.0 * L + mu)) / n + C2 / (T * mu**2)
@@ -155,8 +159,9 @@ def theorem_4_generalisation(n: int, T: int, eta: float, G: float) -> float:
 def theorem_5(n: int, T: int, eta: Steps, G: float, L: float) -> float:
     """How far one record moves what Algorithm 1 returns, for smooth losses.
 
-    The last iterate attains it up to a factor 1 - 1/n on the signed-product instance ``f = G z z' <u, w>`` + constant. For a
-    ranking with a monotone surrogate a pair's gradient changes by G, not 2 G, and half of it is enough.
+    The last iterate attains it up to a factor 1 - 1/n on the signed-product instance ``f = G z z' <u, w>`` +
+    constant. For a ranking with a monotone surrogate a pair's gradient changes by G, not 2 G, and half of it is
+    enough.
     """
     counts(n=n)
     positive(G=G, L=L)
@@ -186,7 +191,10 @@ def theorem_5_generalisation(n: int, T: int, eta: Steps, G: float, L: float) -> 
     at=lambda s: {"G": s.G, "distance": s.D, **_smooth(s)},
 )
 def theorem_6a(T: int, eta: Steps, G: float, distance: float) -> float:
-    """Optimisation error for any fixed w at the given distance from the start. Holds for Algorithm 2 with F instead of F_S."""
+    """Optimisation error for any fixed w at the given distance from the start.
+
+    Holds for Algorithm 2 with F instead of F_S.
+    """
     positive(G=G, distance=distance)
     sums = step_sums(eta, T)
     return (distance**2 + G**2 * (2.0 * sums.lagged + sums.squares)) / (2.0 * sums.total)
@@ -212,12 +220,16 @@ def theorem_6b(T: int, G: float, alpha: float, *, C: float = 1.0) -> float:
     "optimisation",
     "Theorem 7 (a)",
     bounds="F_S(average) - F_S(w), with probability 1 - delta",
-    formula="(2 B sqrt(2 log(2/delta) sum eta_j^2) + |w_1 - w|^2/2 + G^2 sum (eta_(j-1) eta_j + eta_j^2/2)) / sum eta_j",
+    formula="(2 B sqrt(2 log(2/delta) sum eta_j^2) + |w_1 - w|^2/2 + G^2 sum (eta_(j-1) eta_j + eta_j^2/2)) "
+    "/ sum eta_j",
     conditions=("convex", "G-Lipschitz", "0 <= loss <= B"),
     at=lambda s: {"G": s.G, "B": s.M + s.G * s.D, "distance": s.D, "delta": s.gamma, **_smooth(s)},
 )
 def theorem_7a(T: int, eta: Steps, G: float, B: float, distance: float, delta: float) -> float:
-    """Optimisation error with high probability over the drawn indices. delta is that probability, no privacy parameter."""
+    """Optimisation error with high probability over the drawn indices.
+
+    delta is that probability, no privacy parameter.
+    """
     positive(G=G, B=B, distance=distance)
     probabilities(delta=delta)
     sums = step_sums(eta, T)
@@ -252,7 +264,8 @@ def theorem_7b(T: int, G: float, alpha: float, delta: float, *, C: float = 1.0) 
 def theorem_8(T: int, eta: float, L: float, start: float, alpha_0: float) -> float:
     """How small gradients get on a smooth loss that need not be convex. `start` is F_S(w_0).
 
-    The printed limit on steps, 1/(2 sqrt(L)), has the wrong units (those of 1/sqrt(L) and of 1/L differ); it is checked as printed.
+    The printed limit on steps, 1/(2 sqrt(L)), has the wrong units (those of 1/sqrt(L) and of 1/L differ); it is
+    checked as printed.
     """
     counts(T=T)
     positive(eta=eta, L=L, alpha_0=alpha_0, start=start)
@@ -291,8 +304,8 @@ def theorem_9(T: int, L: float, mu: float, alpha_0: float) -> float:
 def printed_noise(epsilon: float, delta: float, G: float, eta: float) -> float:
     """The noise on the average of a phase whose steps are eta (4^-k times the eta of Theorem 10).
 
-    It rests on the classical Gaussian mechanism, which is proved for epsilon <= 1. In fact it is more noise than needed until
-    epsilon is about 7 (delta 1/n) or 8.4 (delta 1e-5).
+    It rests on the classical Gaussian mechanism, which is proved for epsilon <= 1. In fact it is more noise than
+    needed until epsilon is about 7 (delta 1/n) or 8.4 (delta 1e-5).
     """
     positive(epsilon=epsilon, G=G, eta=eta)
     probabilities(delta=delta)
@@ -313,9 +326,10 @@ def _theorem_10_step(s: Setting) -> float:
 def theorem_10_schedule(
     n: int, d: int, epsilon: float, delta: float, G: float, D: float
 ) -> tuple[int, float, float | None, int]:
-    """Steps and noise of the private algorithm. sigma is the first phase's; every later one is a quarter of the one before.
+    """Steps and noise of the private algorithm.
 
-    The theorem also needs eta <= 2/L. Of order n log(1/delta) gradients.
+    sigma is the first phase's; every later one is a quarter of the one before. The theorem also needs eta <= 2/L. Of
+    order n log(1/delta) gradients.
     """
     counts(n=n, d=d)
     positive(epsilon=epsilon, G=G, D=D)
