@@ -1,7 +1,7 @@
 """Corollaries 1-4 of Yang, Lei, Lyu, Ying (AISTATS 2021): its theorems for rankings and metrics.
 
-T = n^2, eta of order n^(-3/2). All hide logarithms and a constant. The stored print leaves open what stands under its roots; epsilon stands
-outside, as eq. (5) wants.
+T = n^2, eta of order n^(-3/2). All hide logarithms and a constant. The stored print leaves open what stands under its
+roots; epsilon stands outside, as eq. (5) wants.
 """
 
 from __future__ import annotations
