@@ -121,7 +121,7 @@ def test_lemma_a17_holds(d):
 
 
 def test_kang_theorem_2_holds_and_a_quadratic_attains_its_noise():
-    """``f = mu/2 |theta - (x + x')/2|^2``: one step finds the mean, and the last gradient's noise is p sigma^2/(2 mu)."""
+    """``f = mu/2 |theta - (x + x')/2|^2``: one step finds the mean, the last noise leaves p sigma^2/(2 mu)."""
     mu, p, T, reps = 0.5, 6, 5, 4000
     for n in (20, 200):
         sigma = float(kang2021.theorem_1(n, T, 2.0, 1e-4, G=2.0 * mu))
@@ -138,7 +138,7 @@ def test_kang_theorem_2_holds_and_a_quadratic_attains_its_noise():
 
 
 def released_mean(n, d, epsilon, delta=1e-3, alpha=0.5, reps=3000):
-    """Excess risk of Xue's Algorithm 1 on ``alpha/2 |w - (x + x')/2|^2``, whose minimiser over the sample is its mean."""
+    """Excess risk of Xue's Algorithm 1 on ``alpha/2 |w - (x + x')/2|^2``: the sample's minimiser is its mean."""
     source = rng(9)
     sigma = float(xue2021.printed_noise_1(n, d, epsilon, delta, G=2.0 * alpha, alpha=alpha))
     mean = source.normal(size=(reps, d)) * math.sqrt(1.0 / (3.0 * n * d))

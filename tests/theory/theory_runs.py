@@ -68,12 +68,12 @@ def logistic(t):
 
 
 def signed_product(w, a, b):
-    """``f = z z' w + constant``: a record of the other sign turns every pair that it is in, but not itself with itself."""
+    """``f = z z' w + constant``: a record of the other sign turns every pair that it is in, but with itself."""
     return a * b
 
 
 def largest_coordinate(w, a, b):
-    """Ordinary pairs (both 0) pull the largest positive coordinate down; a pair with the special record (1) lifts all a little.
+    """Ordinary pairs (both 0) pull the largest positive coordinate down; the special record (1) lifts all a little.
 
     The instance of Bassily, Feldman, Guzman, Talwar (2020) for pairs.
     """
