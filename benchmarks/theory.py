@@ -1,7 +1,7 @@
 """From which n each bound says anything, for docs/theory.md, and the picture there.
 
-``python benchmarks/theory.py`` writes ``benchmarks/results/theory.json``, fills the tables of the page and draws the picture. It
-evaluates formulas only: the same figures on every machine.
+``python benchmarks/theory.py`` writes ``benchmarks/results/theory.json``, fills the tables of the page and draws the
+picture. It evaluates formulas only: the same figures on every machine.
 """
 
 from __future__ import annotations
