@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from entrenous.version import __version__
 
 if TYPE_CHECKING:
+    from entrenous import theory
     from entrenous.engine.plan import Plan
     from entrenous.engine.progress import progress_bar
     from entrenous.errors import AssumptionError, BudgetError, EntrenousError, InputError, PrivacyError, PrivacyWarning
@@ -110,6 +111,7 @@ __all__ = [
     "progress_bar",
     "read_chunks",
     "save",
+    "theory",
     "to_onnx",
 ]
 
@@ -117,6 +119,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name == "datasets":
         return import_module("entrenous.files.datasets")
+    if name == "theory":
+        return import_module("entrenous.theory")
     if name not in _HOMES:
         raise AttributeError(f"module 'entrenous' has no attribute {name!r}")
     value = getattr(import_module(_HOMES[name]), name)
