@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from entrenous.errors import AssumptionError, BudgetError, EntrenousError, InputError, PrivacyError, PrivacyWarning
     from entrenous.estimators.auc import AUCClassifier
     from entrenous.estimators.entropy import ErrorEntropyRegressor
+    from entrenous.estimators.influence import Influence, influence
     from entrenous.estimators.metric import MahalanobisLearner
     from entrenous.estimators.one_hot import OneHot
     from entrenous.estimators.pipelines import check_pipeline
@@ -46,6 +47,7 @@ _HOMES = {
     "ErrorEntropyRegressor": "entrenous.estimators.entropy",
     "FeatureBall": "entrenous.problem.features.ball",
     "FeatureBounds": "entrenous.problem.features.box",
+    "Influence": "entrenous.estimators.influence",
     "InputError": "entrenous.errors",
     "Ledger": "entrenous.ledger.ledger",
     "MahalanobisLearner": "entrenous.estimators.metric",
@@ -61,6 +63,7 @@ _HOMES = {
     "algorithms": "entrenous.planners.registry",
     "check_pipeline": "entrenous.estimators.pipelines",
     "compose_certificates": "entrenous.privacy.composition",
+    "influence": "entrenous.estimators.influence",
     "load": "entrenous.files.model_files",
     "own_surrogate": "entrenous.problem.surrogates.own",
     "plan": "entrenous.planners.planning",
@@ -83,6 +86,7 @@ __all__ = [
     "ErrorEntropyRegressor",
     "FeatureBall",
     "FeatureBounds",
+    "Influence",
     "InputError",
     "Ledger",
     "MahalanobisLearner",
@@ -100,6 +104,7 @@ __all__ = [
     "check_pipeline",
     "compose_certificates",
     "datasets",
+    "influence",
     "load",
     "own_surrogate",
     "plan",

@@ -62,6 +62,15 @@ def test_derivative_is_the_difference_quotient(surrogate):
     np.testing.assert_allclose(surrogate.derivative(t), quotient, rtol=1e-6, atol=1e-7)
 
 
+@over_surrogates
+def test_curvature_is_the_difference_quotient_of_the_derivative(surrogate):
+    t = np.random.default_rng(6).uniform(-4.0, 4.0, size=400)
+    t = t[np.min(np.abs(t[:, None] - special_points(surrogate)), axis=1) > 0.02]
+    step = 1e-5
+    quotient = (surrogate.derivative(t + step) - surrogate.derivative(t - step)) / (2.0 * step)
+    np.testing.assert_allclose(surrogate.curvature(t), quotient, rtol=1e-5, atol=1e-6)
+
+
 @pytest.mark.parametrize("surrogate", [s for s in ALL_SURROGATES if s.convex], ids=name_of)
 def test_convex(surrogate):
     s, t = np.random.default_rng(2).uniform(-4.0, 4.0, size=(2, 500))

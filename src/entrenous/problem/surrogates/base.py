@@ -29,6 +29,10 @@ class Hoelder(NamedTuple):
     constant: float
 
 
+_QUOTIENT_STEP = 1e-6
+"""Half-width of a difference quotient: its rounding and, for a phi of unit scale, its truncation are near 1e-10."""
+
+
 @dataclass(frozen=True)
 class Surrogate(ABC):
     """A function of the margin, with the analytic constants that privacy and optimisation need."""
@@ -51,6 +55,11 @@ class Surrogate(ABC):
     @abstractmethod
     def hoelder(self) -> Hoelder:
         """Exponent and constant of phi' on the whole line."""
+
+    def curvature(self, t: Array) -> Array:
+        """phi''(t), elementwise, where `smoothness` is finite; this default is a difference quotient of phi'."""
+        step = _QUOTIENT_STEP * (1.0 + np.abs(t))
+        return (self.derivative(t + step) - self.derivative(t - step)) / (2.0 * step)
 
     slope_is_affine: ClassVar[bool] = False
     """Whether phi' is a straight line: then a pair's gradient moves less at one parameter (Lemma 1)."""
@@ -120,6 +129,9 @@ class Reparametrised(Surrogate):
 
     def derivative(self, t: Array) -> Array:
         return self.outer * self.inner * self.base.derivative(self.inner * t)
+
+    def curvature(self, t: Array) -> Array:
+        return self.outer * self.inner**2 * self.base.curvature(self.inner * t)
 
     def slopes(self, margins: Interval) -> tuple[float, float]:
         c1, c2 = self.base.slopes(Interval(self.inner * margins.low, self.inner * margins.high))

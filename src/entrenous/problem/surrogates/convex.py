@@ -29,6 +29,10 @@ class Logistic(Surrogate):
         with np.errstate(over="ignore"):
             return -1.0 / (1.0 + np.exp(t))
 
+    def curvature(self, t: Array) -> Array:
+        small = np.exp(-np.abs(t))
+        return small / np.square(1.0 + small)
+
     def smoothness(self, margins: Interval) -> float:
         nearest_to_zero = min(max(0.0, margins.low), margins.high)
         rate = 1.0 / (1.0 + math.exp(-abs(nearest_to_zero)))
@@ -82,6 +86,9 @@ class SmoothedHinge(Surrogate):
     def derivative(self, t: Array) -> Array:
         return -np.clip((1.0 - t) / self.width, 0.0, 1.0)
 
+    def curvature(self, t: Array) -> Array:
+        return ((t < 1.0) & (t > 1.0 - self.width)) / self.width
+
     def smoothness(self, margins: Interval) -> float:
         meets_the_parabola = margins.low < 1.0 and margins.high > 1.0 - self.width
         return 1.0 / self.width if meets_the_parabola else 0.0
@@ -104,6 +111,9 @@ class SquaredHinge(Surrogate):
     def derivative(self, t: Array) -> Array:
         return -2.0 * np.maximum(0.0, 1.0 - t)
 
+    def curvature(self, t: Array) -> Array:
+        return np.where(t < 1.0, 2.0, 0.0)
+
     def smoothness(self, margins: Interval) -> float:
         return 2.0 if margins.low < 1.0 else 0.0
 
@@ -125,6 +135,9 @@ class Square(Surrogate):
 
     def derivative(self, t: Array) -> Array:
         return 2.0 * (t - 1.0)
+
+    def curvature(self, t: Array) -> Array:
+        return np.full_like(t, 2.0)
 
     def smoothness(self, margins: Interval) -> float:
         return 2.0
