@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from entrenous.problem.features.ball import FeatureBall
     from entrenous.problem.features.box import FeatureBounds
     from entrenous.problem.features.private_bounds import PrivateBounds
+    from entrenous.problem.surrogates.envelope import smoothed
     from entrenous.problem.surrogates.own import own_surrogate
     from entrenous.report.plots import plot_coefficients, plot_metric, plot_privacy_curve
     from entrenous.report.shape_plots import plot_shapes
@@ -74,6 +75,7 @@ _HOMES = {
     "progress_bar": "entrenous.engine.progress",
     "read_chunks": "entrenous.files.tables",
     "save": "entrenous.files.model_files",
+    "smoothed": "entrenous.problem.surrogates.envelope",
     "to_onnx": "entrenous.files.onnx_export",
 }
 
@@ -115,6 +117,7 @@ __all__ = [
     "progress_bar",
     "read_chunks",
     "save",
+    "smoothed",
     "to_onnx",
 ]
 

@@ -14,6 +14,8 @@ from entrenous.arrays import Array
 from entrenous.errors import InputError
 from entrenous.registry import part
 
+Function = Callable[[float], float]
+
 
 class Interval(NamedTuple):
     """Closed interval of reachable margins."""
@@ -70,7 +72,7 @@ class Surrogate(ABC):
         return True
 
     @property
-    def scalar_functions(self) -> tuple[Callable[[float], float], Callable[[float], float]]:
+    def scalar_functions(self) -> tuple[Function, Function]:
         """``phi`` and ``phi'`` of one number, for compiled loops.
 
         Functions that use numbers and the `math` module only are compiled; what this default returns is not, so loops

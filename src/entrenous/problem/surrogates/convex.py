@@ -10,7 +10,7 @@ import numpy as np
 
 from entrenous.arrays import Array
 from entrenous.errors import InputError
-from entrenous.problem.surrogates.base import Hoelder, Interval, Surrogate
+from entrenous.problem.surrogates.base import Function, Hoelder, Interval, Surrogate
 from entrenous.registry import part
 
 
@@ -55,6 +55,10 @@ class Hinge(Surrogate):
 
     def derivative(self, t: Array) -> Array:
         return -(t < 1.0).astype(float)
+
+    @property
+    def scalar_functions(self) -> tuple[Function, Function]:
+        return lambda t: max(0.0, 1.0 - t), lambda t: -1.0 if t < 1.0 else 0.0
 
     def smoothness(self, margins: Interval) -> float:
         return math.inf if margins.low < 1.0 <= margins.high else 0.0
@@ -171,6 +175,11 @@ class QNormHinge(_PowerSurrogate):
     def derivative(self, t: Array) -> Array:
         return -self.q * np.maximum(0.0, 1.0 - t) ** (self.q - 1.0)
 
+    @property
+    def scalar_functions(self) -> tuple[Function, Function]:
+        q = self.q
+        return lambda t: max(0.0, 1.0 - t) ** q, lambda t: -q * max(0.0, 1.0 - t) ** (q - 1.0)
+
     def smoothness(self, margins: Interval) -> float:
         if margins.low >= 1.0:
             return 0.0
@@ -197,6 +206,11 @@ class QNormLoss(_PowerSurrogate):
 
     def derivative(self, t: Array) -> Array:
         return self.q * np.sign(t - 1.0) * np.abs(t - 1.0) ** (self.q - 1.0)
+
+    @property
+    def scalar_functions(self) -> tuple[Function, Function]:
+        q = self.q
+        return lambda t: abs(1.0 - t) ** q, lambda t: q * math.copysign(abs(t - 1.0) ** (q - 1.0), t - 1.0)
 
     def smoothness(self, margins: Interval) -> float:
         if self.q == 2.0:
