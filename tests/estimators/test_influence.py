@@ -1,7 +1,9 @@
 """Influence: what leaving out a record does, predicted, against fitting again without it."""
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy.sparse import csr_matrix
 from sklearn.datasets import load_iris, make_classification, make_regression
 
 import entrenous as en
@@ -245,3 +247,25 @@ def test_other_rows_than_those_of_the_fit_are_refused():
     few = np.append(np.zeros(99, int), 1)
     with pytest.raises(InputError, match="single record"):
         en.influence(ranking().fit(X, few), X, few)
+
+
+def test_tables_and_labels_of_other_kinds():
+    X, y = RANKING
+    plain = en.influence(ranking().fit(X, y), X, y).change
+    frame, names = pd.DataFrame(X, columns=list("abcd")), np.where(y == 1, "yes", "no")
+    found = en.influence(ranking().fit(frame, names), frame, names).change
+    # The table's layout in memory changes the order of sums, so the two fits agree to the solver's tolerance only.
+    np.testing.assert_allclose(found, plain, rtol=0.0, atol=1e-6 * np.abs(plain).max())
+    sparse = csr_matrix(X)
+    with pytest.raises(InputError, match="one by one"):
+        en.influence(ranking().fit(sparse, y), sparse, y)
+
+
+def test_changes_follow_the_units_of_the_columns():
+    X, y = RANKING
+    scale = np.array([1e3, 1.0, 1e-3, 5.0])
+    ends = np.full(4, 5.0)
+    plain = en.influence(ranking(bounds=(-ends, ends)).fit(X, y), X, y)
+    scaled = en.influence(ranking(bounds=(-ends * scale, ends * scale)).fit(X * scale, y), X * scale, y)
+    np.testing.assert_allclose(scaled.change * scale, plain.change, rtol=1e-5, atol=1e-7 * np.abs(plain.change).max())
+    np.testing.assert_allclose(scaled.elastic_stability, plain.elastic_stability, rtol=1e-5)

@@ -80,7 +80,7 @@ def _need_interior(problem: Problem, w: Array) -> None:
         raise AssumptionError(
             "influence needs a minimiser inside the parameter's domain: at its edge the constraint moves it too",
             f"one at the edge of the {problem.domain.name} domain",
-            "Fit with a larger radius; a metric also needs full rank, which a smaller ridge or fewer features give.",
+            "Fit with a larger radius; a metric also needs full rank: leave out features that tell no classes apart.",
         )
 
 
