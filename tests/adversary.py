@@ -52,6 +52,7 @@ SURROGATES = (
     "q-norm-loss(q=2.0)",
     "welsch(bandwidth=0.7)",
     "sigmoid(width=0.5)",
+    "moreau-envelope(q-norm-loss(q=1.5), width=0.2)",
 )
 STRAIGHT = ("hinge", "smoothed-hinge(width=0.2)")
 """Straight lines on the margins that a small ball can reach: there the lemmas on streams are attained."""

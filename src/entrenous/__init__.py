@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from entrenous.errors import AssumptionError, BudgetError, EntrenousError, InputError, PrivacyError, PrivacyWarning
     from entrenous.estimators.auc import AUCClassifier
     from entrenous.estimators.entropy import ErrorEntropyRegressor
+    from entrenous.estimators.influence import Influence, influence
     from entrenous.estimators.metric import MahalanobisLearner
     from entrenous.estimators.one_hot import OneHot
     from entrenous.estimators.pipelines import check_pipeline
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from entrenous.problem.features.ball import FeatureBall
     from entrenous.problem.features.box import FeatureBounds
     from entrenous.problem.features.private_bounds import PrivateBounds
+    from entrenous.problem.surrogates.envelope import smoothed
     from entrenous.problem.surrogates.own import own_surrogate
     from entrenous.report.plots import plot_coefficients, plot_metric, plot_privacy_curve
     from entrenous.report.shape_plots import plot_shapes
@@ -47,6 +49,7 @@ _HOMES = {
     "ErrorEntropyRegressor": "entrenous.estimators.entropy",
     "FeatureBall": "entrenous.problem.features.ball",
     "FeatureBounds": "entrenous.problem.features.box",
+    "Influence": "entrenous.estimators.influence",
     "InputError": "entrenous.errors",
     "Ledger": "entrenous.ledger.ledger",
     "MahalanobisLearner": "entrenous.estimators.metric",
@@ -62,6 +65,7 @@ _HOMES = {
     "algorithms": "entrenous.planners.registry",
     "check_pipeline": "entrenous.estimators.pipelines",
     "compose_certificates": "entrenous.privacy.composition",
+    "influence": "entrenous.estimators.influence",
     "load": "entrenous.files.model_files",
     "own_surrogate": "entrenous.problem.surrogates.own",
     "plan": "entrenous.planners.planning",
@@ -72,6 +76,7 @@ _HOMES = {
     "progress_bar": "entrenous.engine.progress",
     "read_chunks": "entrenous.files.tables",
     "save": "entrenous.files.model_files",
+    "smoothed": "entrenous.problem.surrogates.envelope",
     "to_onnx": "entrenous.files.onnx_export",
 }
 
@@ -84,6 +89,7 @@ __all__ = [
     "ErrorEntropyRegressor",
     "FeatureBall",
     "FeatureBounds",
+    "Influence",
     "InputError",
     "Ledger",
     "MahalanobisLearner",
@@ -101,6 +107,7 @@ __all__ = [
     "check_pipeline",
     "compose_certificates",
     "datasets",
+    "influence",
     "load",
     "own_surrogate",
     "plan",
@@ -111,6 +118,7 @@ __all__ = [
     "progress_bar",
     "read_chunks",
     "save",
+    "smoothed",
     "theory",
     "to_onnx",
 ]

@@ -74,7 +74,7 @@ def test_random_tables_and_boxes(seed, surrogate, clip):
     X = rng.normal(size=(n, d)) * (rng.random((n, d)) < rng.random())
     low, high = -rng.random(d) * (rng.random(d) < 0.6), rng.random(d) * (rng.random(d) < 0.6)
     domain = en.FeatureBounds(low, high, clip=clip)
-    # Not a radius of 1: a parameter at the rim would put margins exactly at the hinge's kink, where either slope is right.
+    # Not a radius of 1: at its rim margins would lie exactly at the kink of the hinge, where either slope is right.
     settings_ = {"algorithm": "noisy-gd", "surrogate": surrogate, "bounds": domain, "delta": 1e-5, "random_state": seed}
     settings_["radius"] = 1.7
     y = rng.integers(0, 2, n)
