@@ -18,6 +18,7 @@ from entrenous.privacy.lemmas.bound import Bound
 from entrenous.privacy.mechanisms.gaussian import Gaussian
 from entrenous.problem.features.ball import FeatureBall
 from entrenous.problem.features.box import FeatureBounds
+from entrenous.problem.features.cut_box import CutBox
 from entrenous.problem.features.domain import ROW_GRID
 from entrenous.problem.features.ramps import normal_ramps
 from entrenous.problem.features.shaped_box import ShapedBox
@@ -247,3 +248,18 @@ def test_the_fit_does_not_depend_on_the_order_of_the_records():
             one, other = make(**settings).fit(X, y), make(**settings).fit(X[order], y[order])
         assert one.coef_.tolist() == other.coef_.tolist()
         assert one.intercept_.tolist() == other.intercept_.tolist()
+
+
+def test_a_narrow_axis_in_a_wide_range_keeps_norms_finite_and_short():
+    """Ends of 1e300 over an axis of 1e-300 are infinite before they are cut off."""
+    domain = CutBox((-1e300, 0.0), (1e300, 1.0), (0.0, 0.5), (1e-300, 0.5))
+    rows = domain.to_internal_on_grid(np.array([[1e300, 1.0], [-1e300, 0.0], [0.0, 1.0]]))
+    assert rows.tolist() == [[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]]
+
+
+def test_a_sparse_table_whose_squares_would_round_is_refused():
+    """n rows of squared norm (1 + ||c||)^2 must stay below 2^53 units of 2^-20: a tenth of these rows does."""
+    far = FeatureBounds((-1.0,), (197.0,), clip=0.0102)
+    assert rows_of(sparse.csr_array((10**5, 1))).inside_on_grid(far).shape == (10**5, 1)
+    with pytest.raises(en.InputError, match="rows"):
+        rows_of(sparse.csr_array((10**6, 1))).inside_on_grid(far)

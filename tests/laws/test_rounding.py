@@ -245,3 +245,19 @@ def test_ramps_are_not_so_high_that_their_sums_lose_digits():
         ramps = normal_ramps(count)
         per_column = float(np.linalg.norm(ramps.heights)) / (0.5 * math.sqrt(1.0 + ramps.square))
         assert per_column < 2.0**10
+
+
+def test_every_iterate_pays_for_the_grid_of_all_of_them():
+    """Each is rounded to the grid: together they move by sqrt(steps p) grid / 2, not by sqrt(p) grid / 2."""
+    plan = en.plan("onpairstrc", n=400, n_features=3, epsilon=1.0, bounds=(-1, 1), ridge=0.1, index_seed=0)
+    (phase,) = plan.phases
+    mechanism = phase.output_noise
+    assert phase.every_iterate
+    assert mechanism.grid is not None
+    rounded = math.sqrt(phase.steps * plan.problem.dimension) * mechanism.grid / 2.0
+    covering = phase._covering_grid(plan.problem)
+    assert covering.bound.error >= mechanism.bound.error + rounded
+    # The noise drawn is wider by what it covers, so a coarser grid would show.
+    coarse = replace(mechanism, bound=replace(mechanism.bound, error=100.0 * mechanism.bound.value))
+    draws = [np.std([m.release(np.zeros(2000), SecureNoise())]) for m in (mechanism, coarse)]
+    assert draws[1] > 100.0 * draws[0]

@@ -128,6 +128,19 @@ def test_only_known_lemmas_are_lemmas(lemma):
     refused(certificate(), lambda content: content["mechanisms"][0].__setitem__("lemma", lemma))
 
 
+def test_a_composition_states_the_rounding_of_its_parts():
+    """Its mechanisms are compared as they are written: noise that covers no rounding is not that of the parts."""
+    honest = en.compose_certificates([certificate(), certificate("dpgdsc", ridge=0.1)])
+    assert honest.mechanisms[0].bound.error > 0.0
+    honest.verify()
+
+    def change(content):
+        content["mechanisms"][0]["error"] = 0.0
+
+    assert "error" in json.loads(honest.to_json())["mechanisms"][0]
+    refused(honest, change, "list of mechanisms")
+
+
 def test_convexity_is_asked_of_the_problem():
     refused(
         certificate("dpgdsc", ridge=0.1),
