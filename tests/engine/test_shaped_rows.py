@@ -87,3 +87,16 @@ def test_entries_that_on_grid_cannot_hold_are_refused():
         ShapedBox((-1.0,), (1.0,), (0.0,), (1.0,), None, (), (0,), (-1.0, 1.0), (2e14,), (1.0,))
     with pytest.raises(InputError, match="at most 1e\\+30 axes"):
         ShapedBox((-1.0,), (1.0,), (0.0,), (1.0,), None, (), (0,), (-1.0, 1.0), (0.5,), (1e40,))
+
+
+def test_ramps_that_would_lose_digits_are_refused():
+    """Sums of ramps are priced as exact up to a number and a height of them."""
+    one = {"low": (-9.0,), "high": (9.0,), "center": (0.0,), "axes": (1.0,), "shaped": (0,)}
+    for count, height in ((101, 0.01), (5, 1e4)):
+        with pytest.raises(InputError, match="ramps"):
+            ShapedBox(
+                **one,
+                edges=tuple(np.linspace(-1.0, 1.0, count + 1).tolist()),
+                middles=(0.5,) * count,
+                heights=(height,) * count,
+            )
