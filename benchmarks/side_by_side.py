@@ -39,7 +39,7 @@ from entrenous.files import datasets
 
 RESULTS = Path(__file__).parent / "results"
 ROOT = Path(__file__).parents[1]
-PAGE, README = ROOT / "docs" / "side-by-side.md", ROOT / "README.md"
+PAGE = ROOT / "docs" / "side-by-side.md"
 DATA = ("synth20k", "a9a", "ijcnn1", "covtype")
 LIBRARIES = ("scikit-learn", "xgboost", "dlib-bin", "libauc", "torch", "numpy", "scipy", "numba")
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
@@ -188,9 +188,8 @@ BLOCKS = {"table": table, "shortfalls": shortfalls, "circumstances": circumstanc
 
 
 def write_pages(content: dict[str, Any]) -> None:
-    """Put what is measured between its marks in the page, and the table into the README too."""
-    for path in (PAGE, README):
-        fill(path, {name: block(content) for name, block in BLOCKS.items()})
+    """Put what is measured between its marks in the page."""
+    fill(PAGE, {name: block(content) for name, block in BLOCKS.items()})
 
 
 COLOURS = {

@@ -31,11 +31,6 @@ def test_the_table_is_the_one_on_file():
         assert cells == [shown(one["results"][name]) for one in STORED["data"].values()]
 
 
-def test_the_readme_has_the_same_table():
-    table = PAGE[PAGE.index("<!-- table -->") : PAGE.index("<!-- end of table -->")]
-    assert table in (ROOT / "README.md").read_text(encoding="utf-8")
-
-
 def test_the_circumstances_are_the_ones_on_file():
     for name, kind in STORED["methods"].items():
         assert f"- {name}: {kind['settings']}\n" in PAGE

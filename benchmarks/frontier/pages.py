@@ -74,6 +74,7 @@ def write(results: Results) -> str:
     for path in (PAGE, README):
         fill(path, {name: block(figures) for name, block in BLOCKS.items()})
     PLOTS.mkdir(exist_ok=True)
+    draw_at_one(figures, PLOTS / "at-epsilon-1.svg")
     for name in figures.sets:
         draw(figures, name, PLOTS / f"{name}.svg")
     return headline(figures) + "\n" + summary(figures)
@@ -100,6 +101,27 @@ def headline(figures: Figures) -> str:
         rows.append([name, size, *pairs, f"{free:.3f}", best, f"{figures.lead(name, figures.peers):+.3f}"])
     heading = ["set", "rows x columns", *(f"eps {epsilon:g}" for epsilon in SHOWN)]
     return table([*heading, "no privacy", "best peer", "mean lead"], rows)
+
+
+def at_one(figures: Figures) -> str:
+    """The default, the best peer at this very epsilon, and the model without privacy: the README's table."""
+    rows = []
+    for name in figures.sets:
+        default, peer, title, free = _at_one(figures, name)
+        size = f"{figures.facts[name]['rows']:,} x {figures.facts[name]['columns']}"
+        rows.append([name, size, f"**{default:.3f}**", f"{peer:.3f} ({title})", f"{free:.3f}"])
+    return table(["AUC at epsilon = 1", "rows x columns", "entrenous", "best peer", "without privacy"], rows)
+
+
+def _at_one(figures: Figures, name: str) -> tuple[float, float, str, float]:
+    peer = max(figures.peers, key=lambda method: figures.cell(name, method, 1.0).mean)
+    default, best = (figures.cell(name, method, 1.0).mean for method in ("auto", peer))
+    return (
+        default,
+        best,
+        PEERS[peer].title.split(",")[0].split(" (")[0],
+        figures.cell(name, ours.NON_PRIVATE, None).mean,
+    )
 
 
 def summary(figures: Figures) -> str:
@@ -194,12 +216,36 @@ def circumstances(figures: Figures) -> str:
 
 BLOCKS: dict[str, Callable[[Figures], str]] = {
     "frontier": headline,
+    "frontier at 1": at_one,
     "frontier summary": summary,
     "all methods": all_methods,
     "papers": papers,
     "shapes": shapes,
     "frontier circumstances": circumstances,
 }
+
+
+def draw_at_one(figures: Figures, path: Path) -> None:
+    """One line for each set, from the best peer to the model without privacy, at epsilon = 1."""
+    found = {name: _at_one(figures, name) for name in figures.sets}
+    names = sorted(found, key=lambda name: found[name][3])
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "entrenous", "font.size": 10}):
+        plot = Plot(figsize=(7.5, 4.2), layout="constrained")
+        axes = plot.subplots()
+        default, peer, free = ([found[name][k] for name in names] for k in (0, 1, 3))
+        places = range(len(names))
+        axes.hlines(
+            places, [min(one) for one in zip(peer, free, strict=True)], free, color="0.85", linewidth=4, zorder=1
+        )
+        axes.scatter(peer, places, color="0.55", marker="o", s=40, label="best other private method")
+        axes.scatter(default, places, color="tab:blue", marker="o", s=55, label="entrenous, private")
+        axes.scatter(free, places, color="black", marker="|", s=140, label="the same model without privacy")
+        axes.set_yticks(places, [f"{name}  ({figures.facts[name]['rows']:,} rows)" for name in names])
+        axes.set_xlabel("AUC on held-out rows: 0.5 is chance, 1 is perfect")
+        axes.set_title("Ranking quality with epsilon = 1, ten data sets")
+        axes.spines[["top", "right"]].set_visible(False)
+        plot.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
+        plot.savefig(path, metadata={"Date": None})
 
 
 def draw(figures: Figures, name: str, path: Path) -> None:
