@@ -7,7 +7,7 @@ from functools import cache
 
 import entrenous as en
 from algorithm_pages.figures import figures_of
-from algorithm_pages.noise_table import TASKS, constants_table, noise_table, rows_of, verdict
+from algorithm_pages.noise_table import TASKS, constants_table, noise_table, rows_of, settings_in_words, verdict
 from algorithm_pages.options_table import options_of
 from algorithm_pages.sources import library_lines, library_link, test_lines, test_link
 from algorithm_pages.words import AGAIN, ROOT, PageError, Words, key_of, needs_in_words, papers, words_of
@@ -35,7 +35,7 @@ def page(record: Algorithm) -> str:
         _differs(words),
         _lines(words),
         f"## What it needs\n\n{_needs(record)}",
-        f"## Constants\n\nOf the loss on the declared domain, rows in internal units.\n\n{constants_table(record)}",
+        _constants(record),
         f"## Options\n\nBeside [those that all algorithms share](README.md#arguments-of-every-algorithm).\n\n{options_of(record)}",
         f"## Cost\n\nTime: {words.time}. Memory: {words.memory}.\n",
         _noise(record, words),
@@ -93,16 +93,31 @@ def _needs(record: Algorithm) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _constants(record: Algorithm) -> str:
+    said = "Of the loss on the declared domain, in [internal units](README.md#units), and the work that follows. They are the true ones,\nwhatever a paper prints.\n"
+    if all(row.plan is None or row.plan.pair_gradients == 0 for row in rows_of(key_of(record))):
+        said += "No gradient of a pair is taken, so that its constants do not matter.\n" if _pairs(record) else ""
+    return f"## Constants\n\n{settings_in_words(record)}\n{said}\n{constants_table(record)}"
+
+
+def _pairs(record: Algorithm) -> bool:
+    return any(row.plan is not None and row.plan.problem.score.pairwise for row in rows_of(key_of(record)))
+
+
 def _noise(record: Algorithm, words: Words) -> str:
     if record.privacy == ("none",):
         return "## Noise\n\nThere is no private version.\n"
     if bool(words.printed) != ("paper" in record.calibrations):
         raise PageError(f"{key_of(record)} needs words for its printed noise if and only if it has one. {AGAIN}")
-    said = f"As printed: {words.printed}.\n" if words.printed else "No noise is printed for it: what it adds is ours.\n"
+    said = (
+        f"As printed: {words.printed}.\n"
+        if words.printed
+        else "We have no printed noise for it: what it adds is ours.\n"
+    )
     options = next((row.options for row in rows_of(key_of(record)) if row.label == "as printed" and row.options), None)
     if options:
-        said += f"As printed with `options={options}`.\n".replace("'", '"')
-    proved = f"Tight (the default) is the least noise for what one record can move: {_proofs(record)}.\n"
+        said += f"In the table with `options={options}`.\n".replace("'", '"')
+    proved = f"Tight (the default) is the least noise for what one record can move: {_proofs(record)}. Sizes are in internal units.\n"
     stages = [row for row in rows_of(key_of(record)) if row.plan is not None and "stages" in row.plan.remarks]
     shares = "".join(f"- {row.setting}: {row.plan.remarks['stages']}.\n" for row in stages if row.plan is not None)
     text = f"## Noise, and what it really gives\n\n{said}{proved}\n"

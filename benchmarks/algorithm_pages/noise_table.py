@@ -38,7 +38,7 @@ class Setting:
 
     def __str__(self) -> str:
         delta = "delta = 0" if self.pure else "delta = 1/n²"
-        return f"{TASKS[self.task]}, n = {self.n:,}, d = {self.d}, epsilon = {self.epsilon:g}, {delta}"
+        return f"{TASKS[self.task]}, n = {self.n:,}, {self.d} features, epsilon = {self.epsilon:g}, {delta}"
 
 
 @dataclass(frozen=True)
@@ -63,18 +63,28 @@ def settings_of(record: Algorithm) -> Iterator[Setting]:
     yield Setting(first, 512, 8, 1.0)
     if "pure" in record.privacy:
         yield Setting(first, 512, 8, 1.0, pure=True)
-    yield Setting(first, 5000, 10, 4.0)
+    if not words_of(record).slow_to_price:
+        yield Setting(first, 5000, 10, 4.0)
     if "metric" in record.tasks[1:] and "paper" in record.calibrations:
         yield Setting("metric", 512, 8, 4.0)
 
 
-def rows_of(key: str) -> tuple[Row, ...]:
-    """The rows of an algorithm's table."""
-    return _rows(key)
+def letters_of(record: Algorithm) -> dict[Setting, str]:
+    """A letter for each setting."""
+    return dict(zip(settings_of(record), "ABCD", strict=False))
+
+
+def settings_in_words(record: Algorithm) -> str:
+    """The settings that the tables of a page are for."""
+    arguments = ", ".join(f"`{name}={value!r}`" for name, value in words_of(record).plan.items())
+    own = f", {arguments}" if arguments else ""
+    listed = "".join(f"- {letter}: {setting}{own}\n" for setting, letter in letters_of(record).items())
+    return f"The tables of this page are for public settings with the default surrogate:\n\n{listed}"
 
 
 @cache
-def _rows(key: str) -> tuple[Row, ...]:
+def rows_of(key: str) -> tuple[Row, ...]:
+    """The rows of an algorithm's table."""
     record = next(each for each in library_algorithms() if key_of(each) == key)
     words, rows = words_of(record), []
     is_private = record.privacy != ("none",)
@@ -90,9 +100,8 @@ def _rows(key: str) -> tuple[Row, ...]:
 
 def _planned(record: Algorithm, setting: Setting, label: str, calibration: str, options: dict[str, Any]) -> Row:
     asked: dict[str, Any] = {"task": setting.task, "n": setting.n, "n_features": setting.d, "bounds": (0, 1)}
-    asked |= {"epsilon": setting.epsilon, "delta": 0.0 if setting.pure else None} if label != "none" else {
-        "epsilon": None
-    }
+    asked["epsilon"] = None if label == "none" else setting.epsilon
+    asked["delta"] = 0.0 if setting.pure else None
     if setting.task in ("error-entropy", "pointwise-regression"):
         asked["target_bounds"] = (0, 1)
     if "index_seed" in record.options:
@@ -110,15 +119,16 @@ def _planned(record: Algorithm, setting: Setting, label: str, calibration: str, 
 def noise_table(record: Algorithm) -> str:
     """Every release of every plan: its noise, the proved bound it is scaled to, and what it all really gives."""
     lines = [
-        "| setting | noise | on what is released | releases | one record moves it by | really gives epsilon | per coefficient |",
+        "| | noise | its size | releases | one record moves a release by | really gives epsilon | sd per coefficient |",
         "|---|---|---|---|---|---|---|",
     ]
+    letters = letters_of(record)
     for row in rows_of(key_of(record)):
         if row.plan is None:
-            lines.append(f"| {row.setting} | {row.label} | refused: {row.refused} | | | | |")
+            lines.append(f"| {letters[row.setting]} | {row.label} | refused: {row.refused} | | | | |")
             continue
         gives = f"{row.plan.epsilon:.3g}"
-        head, tail = [str(row.setting), row.label], [gives, f"{row.plan.noise_per_coefficient:.3g}"]
+        head, tail = [letters[row.setting], row.label], [gives, f"{row.plan.noise_per_coefficient:.3g}"]
         for mechanism, more in _shown(row.plan):
             moved = f"{mechanism.l2_sensitivity:.3g} ({mechanism.lemma})"
             cells = [*head, _size(mechanism), f"{mechanism.count}{more}", moved, *tail]
@@ -143,19 +153,22 @@ def _size(mechanism: Mechanism) -> str:
 def constants_table(record: Algorithm) -> str:
     """The constants of the loss on the declared domain, and the steps that follow."""
     lines = [
-        "| setting | noise | G | L of a pair | L over all pairs | alpha | diameter | parameters | steps | pair gradients |",
+        "| | noise | G | L of a pair | L over all pairs | alpha | diameter | d | steps | pair gradients |",
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
+    letters = letters_of(record)
     for row in rows_of(key_of(record)):
         if row.plan is None:
             continue
         problem, n = row.plan.problem, row.setting.n
+        of_pairs = problem.score.pairwise and row.plan.pair_gradients > 0
+        has_loss = of_pairs or not problem.score.pairwise
         cells = [
-            str(row.setting),
+            letters[row.setting],
             row.label,
-            _number(problem.lipschitz),
-            _number(problem.ordered_smoothness),
-            _number(problem.full_smoothness(n)) if problem.score.pairwise else "-",
+            _number(problem.lipschitz) if has_loss else "-",
+            _number(problem.ordered_smoothness) if has_loss else "-",
+            _number(problem.full_smoothness(n)) if of_pairs else "-",
             _number(problem.strong_convexity),
             _number(2.0 * problem.domain.radius),
             str(problem.dimension),
@@ -178,7 +191,11 @@ def verdict(record: Algorithm) -> str:
         return "At none of these settings can the printed noise be computed.\n" if printed else ""
     broken = [row for row in planned if not row.keeps_its_promise]
     if broken:
-        listed = "; ".join(f"{row.setting} ({row.label}): {row.plan.epsilon:.3g}" for row in broken if row.plan)
+        listed = "; ".join(
+            f"{letters_of(record)[row.setting]} ({row.label}): epsilon {row.plan.epsilon:.3g}, asked for {row.setting.epsilon:g}"
+            for row in broken
+            if row.plan
+        )
         return f"**The printed noise spends more than it claims** at {listed}.\n"
     least, most = (f(row.plan.epsilon / row.setting.epsilon for row in planned if row.plan) for f in (min, max))
     return (

@@ -51,6 +51,8 @@ class Words:
     """Options of a second printed row, and its label."""
     table_1: dict[str, tuple[float, float]] = field(default_factory=dict)
     """AUC and its spread in Table 1 of Yang et al. 2021, NeurIPS, by data set."""
+    slow_to_price: bool = False
+    """Whether a larger table would keep the tests waiting."""
     options: dict[str, str] = field(default_factory=dict)
     """What an option says here, where it is not what it says elsewhere."""
 
