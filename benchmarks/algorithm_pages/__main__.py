@@ -20,4 +20,5 @@ def main() -> None:
     print(f"{len(texts)} pages in docs/algorithms")
 
 
-main()
+if __name__ == "__main__":
+    main()

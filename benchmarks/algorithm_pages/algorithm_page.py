@@ -9,7 +9,7 @@ import entrenous as en
 from algorithm_pages.figures import figures_of
 from algorithm_pages.noise_table import TASKS, constants_table, noise_table, rows_of, settings_in_words, verdict
 from algorithm_pages.options_table import options_of
-from algorithm_pages.sources import library_lines, library_link, test_lines, test_link
+from algorithm_pages.sources import library_lines, library_link, lines_of_a_test, link_to_a_test
 from algorithm_pages.words import AGAIN, ROOT, PageError, Words, key_of, needs_in_words, papers, words_of
 from entrenous.planners.registry import Algorithm
 
@@ -20,6 +20,12 @@ ESTIMATORS = {
     "pointwise-classification": "PointwiseClassifier",
     "pointwise-regression": "PointwiseRegressor",
 }
+_SYMBOLS = "In our symbols ([what they stand for](README.md#symbols)).\n"
+_SHARED = "Beside [those that all algorithms share](README.md#arguments-of-every-algorithm).\n"
+_TRUE = """\
+Of the loss on the declared domain, in [internal units](README.md#units), and the work that follows. They are the true ones,
+whatever a paper prints.
+"""
 _PRIVACY = {"pure": "pure (`delta=0`)", "approximate": "approximate (`delta > 0`)", "none": "none (`epsilon=None`)"}
 
 
@@ -31,12 +37,12 @@ def page(record: Algorithm) -> str:
         "<!-- Written by `make pages` from the registry, the code and benchmarks/algorithm_pages/words. -->\n",
         f"{words.purpose.strip()}\n",
         _facts(record, words),
-        f"## The box\n\nIn our symbols ([what they stand for](README.md#symbols)).\n\n```text\n{words.box.strip()}\n```\n",
+        f"## The box\n\n{_SYMBOLS}\n```text\n{words.box.strip()}\n```\n",
         _differs(words),
         _lines(words),
         f"## What it needs\n\n{_needs(record)}",
         _constants(record),
-        f"## Options\n\nBeside [those that all algorithms share](README.md#arguments-of-every-algorithm).\n\n{options_of(record)}",
+        f"## Options\n\n{_SHARED}\n{options_of(record)}",
         f"## Cost\n\nTime: {words.time}. Memory: {words.memory}.\n",
         _noise(record, words),
         _theory(words),
@@ -94,7 +100,7 @@ def _needs(record: Algorithm) -> str:
 
 
 def _constants(record: Algorithm) -> str:
-    said = "Of the loss on the declared domain, in [internal units](README.md#units), and the work that follows. They are the true ones,\nwhatever a paper prints.\n"
+    said = _TRUE
     if all(row.plan is None or row.plan.pair_gradients == 0 for row in rows_of(key_of(record))):
         said += "No gradient of a pair is taken, so that its constants do not matter.\n" if _pairs(record) else ""
     return f"## Constants\n\n{settings_in_words(record)}\n{said}\n{constants_table(record)}"
@@ -117,7 +123,8 @@ def _noise(record: Algorithm, words: Words) -> str:
     options = next((row.options for row in rows_of(key_of(record)) if row.label == "as printed" and row.options), None)
     if options:
         said += f"In the table with `options={options}`.\n".replace("'", '"')
-    proved = f"Tight (the default) is the least noise for what one record can move: {_proofs(record)}. Sizes are in internal units.\n"
+    proved = f"Tight (the default) is the least noise for what one record can move: {_proofs(record)}.\n"
+    proved += "Sizes are in internal units.\n"
     stages = [row for row in rows_of(key_of(record)) if row.plan is not None and "stages" in row.plan.remarks]
     shares = "".join(f"- {row.setting}: {row.plan.remarks['stages']}.\n" for row in stages if row.plan is not None)
     text = f"## Noise, and what it really gives\n\n{said}{proved}\n"
@@ -157,5 +164,5 @@ def _transcription(words: Words) -> str:
         return ""
     text = "## The box, step by step\n\nThe tests follow it and compare with what the library runs.\n"
     for name in words.transcription:
-        text += f"\n{test_link(name)}:\n\n```py\n{test_lines(name)}\n```\n"
+        text += f"\n{link_to_a_test(name)}:\n\n```py\n{lines_of_a_test(name)}\n```\n"
     return text

@@ -59,7 +59,8 @@ def _table(record: Algorithm, target: str, stored: Mapping[str, Any]) -> str:
         return ""
     columns = [column for column in known.columns if any(column in cell.jobs for cell in cells)]
     lines = [
-        f"{known.what} {known.measure_name}, {stored['repetitions']} repetitions; in brackets the epsilon that the noise really gives.\n",
+        f"{known.what} {known.measure_name}, {stored['repetitions']} repetitions; "
+        "in brackets the epsilon that the noise really gives.\n",
         f"| data | {known.x_name} | published | {' | '.join(columns)} |",
         f"|---|---|---|{'---|' * len(columns)}",
     ]

@@ -6,6 +6,12 @@ from algorithm_pages.noise_table import TASKS
 from algorithm_pages.options_table import all_options
 from algorithm_pages.words import key_of, library_algorithms, papers, shared_arguments, words_of
 
+_OPENING = """\
+A page each: the box, the lines that are it, what it needs, its options with units, what it costs, the noise its paper
+prints and what that noise really gives, published figures and ours, and the box step by step as the tests follow it.
+Who wants a good fit needs none of them: `algorithm="auto"` takes `logistic-gd`, `moments`, `residual-gd` or `noisy-gd`,
+and `dpgdsc` for pure privacy.
+"""
 _SYMBOLS = """\
 | | |
 |---|---|
@@ -19,9 +25,10 @@ _SYMBOLS = """\
 | `N(0, s^2 I)` | Gaussian noise of standard deviation `s` on every coordinate |
 """
 _UNITS = """\
-Rows are clipped into the declared ranges and mapped to internal units, in which a row has norm 1 at most and two rows are at most 2
-apart. `radius`, `ridge`, `step_size` and all sizes of noise are in these units; `coef_` is not. A share of the budget is a share of
-`mu^2`, the squared parameter of Gaussian differential privacy: shares add up to the whole.
+Rows are clipped into the declared ranges and mapped to internal units, in which a row has norm 1 at most and two rows
+are at most 2 apart. `radius`, `ridge`, `step_size` and all sizes of noise are in these units; `coef_` is not. A share of
+the budget is a share of `mu^2`, the squared parameter of Gaussian differential privacy: shares add up to the whole. For
+pure privacy it is a share of epsilon.
 """
 
 
@@ -30,10 +37,7 @@ def index() -> str:
     parts = [
         "# The algorithms\n",
         "<!-- Written by `make pages` from the registry and benchmarks/algorithm_pages/words. -->\n",
-        "A page each: the box, the lines that are it, what it needs, its options with units, what it costs, the noise its paper\n"
-        "prints and what that noise really gives, published figures and ours, and the box step by step as the tests follow it.\n"
-        'Who wants a good fit needs none of them: `algorithm="auto"` takes `logistic-gd`, `moments`, `residual-gd` or `noisy-gd`, and\n'
-        "`dpgdsc` for pure privacy.\n",
+        _OPENING,
         _algorithms(),
         f"## Symbols\n\n{_SYMBOLS}",
         f"## Units\n\n{_UNITS}",

@@ -52,9 +52,14 @@ class Row:
     options: dict[str, Any] = field(default_factory=dict)
 
     @property
+    def gives(self) -> float:
+        """The epsilon that the noise really gives; infinite without noise."""
+        return math.inf if self.plan is None else self.plan.epsilon
+
+    @property
     def keeps_its_promise(self) -> bool:
         """Whether no more is spent than was asked for."""
-        return self.plan is None or self.plan.epsilon <= self.setting.epsilon * (1.0 + 1e-6)
+        return self.gives <= self.setting.epsilon * (1.0 + 1e-6)
 
 
 def settings_of(record: Algorithm) -> Iterator[Setting]:
@@ -191,14 +196,17 @@ def verdict(record: Algorithm) -> str:
         return "At none of these settings can the printed noise be computed.\n" if printed else ""
     broken = [row for row in planned if not row.keeps_its_promise]
     if broken:
-        listed = "; ".join(
-            f"{letters_of(record)[row.setting]} ({row.label}): epsilon {row.plan.epsilon:.3g}, asked for {row.setting.epsilon:g}"
-            for row in broken
-            if row.plan
-        )
-        return f"**The printed noise spends more than it claims** at {listed}.\n"
-    least, most = (f(row.plan.epsilon / row.setting.epsilon for row in planned if row.plan) for f in (min, max))
+        letters = letters_of(record)
+        listed = [_spent(row, letters[row.setting]) for row in broken]
+        return f"**The printed noise spends more than it claims** at {'; '.join(listed)}.\n"
+    shares = [row.gives / row.setting.epsilon for row in planned]
+    least, most = f"{min(shares):.2g}", f"{max(shares):.2g}"
+    span = least if least == most else f"{least} to {most}"
     return (
-        f"At these settings the printed noise keeps its claim. It gives {least:.2g} to {most:.2g} of the epsilon asked for: "
-        "what it has too much of costs accuracy.\n"
+        f"At these settings the printed noise keeps its claim. It gives {span} of the epsilon asked for: what it has too "
+        "much of costs accuracy.\n"
     )
+
+
+def _spent(row: Row, letter: str) -> str:
+    return f"{letter} ({row.label}): epsilon {row.gives:.3g}, asked for {row.setting.epsilon:g}"

@@ -23,12 +23,12 @@ def library_link(name: str) -> str:
     return f"[{path.removeprefix('src/entrenous/')}](../../{path})"
 
 
-def test_lines(name: str) -> str:
+def lines_of_a_test(name: str) -> str:
     """The source of ``file::function`` under ``tests``, without its docstring."""
     return _lines(_test(name), [name.partition("::")[2]])
 
 
-def test_link(name: str) -> str:
+def link_to_a_test(name: str) -> str:
     """A link to the file of ``file::function``, from a page."""
     path = _test(name).relative_to(ROOT).as_posix()
     return f"[{path}](../../{path})"
