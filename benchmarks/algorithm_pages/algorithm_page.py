@@ -23,8 +23,8 @@ ESTIMATORS = {
 _SYMBOLS = "In our symbols ([what they stand for](README.md#symbols)).\n"
 _SHARED = "Beside [those that all algorithms share](README.md#arguments-of-every-algorithm).\n"
 _TRUE = """\
-Of the loss on the declared domain, in [internal units](README.md#units), and the work that follows. They are the true ones,
-whatever a paper prints.
+Of the loss on the declared domain, in [internal units](README.md#units), and the work that follows. They are the true
+ones, whatever a paper prints.
 """
 _PRIVACY = {"pure": "pure (`delta=0`)", "approximate": "approximate (`delta > 0`)", "none": "none (`epsilon=None`)"}
 

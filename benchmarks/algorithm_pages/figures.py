@@ -11,11 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from algorithm_pages.words import ROOT, Words
+from algorithm_pages.words import ROOT, Words, library_algorithms
 from entrenous.planners.registry import Algorithm
 
 RESULTS = ROOT / "results"
 REPRODUCTION = ROOT / "docs" / "reproduction.md"
+OWN_COLUMNS = ("ours as printed", "ours tight")
+"""Those that run the algorithm of their row; the best one and the one without privacy may run another."""
+_LEAST_EPSILON = 0.001
 
 
 def figures_of(record: Algorithm, words: Words) -> str:
@@ -59,7 +62,7 @@ def _table(record: Algorithm, target: str, stored: Mapping[str, Any]) -> str:
         return ""
     columns = [column for column in known.columns if any(column in cell.jobs for cell in cells)]
     lines = [
-        f"{known.what} {known.measure_name}, {stored['repetitions']} repetitions; "
+        f"{known.what}. {known.measure_name}: mean and sd of {stored['repetitions']} repetitions; "
         "in brackets the epsilon that the noise really gives.\n",
         f"| data | {known.x_name} | published | {' | '.join(columns)} |",
         f"|---|---|---|{'---|' * len(columns)}",
@@ -73,9 +76,12 @@ def _table(record: Algorithm, target: str, stored: Mapping[str, Any]) -> str:
 
 
 def _is_of(cell: Any, record: Algorithm) -> bool:
-    named = {job.settings.get("algorithm") for job in cell.jobs.values()} | {cell.algorithm}
-    tasks = {job.settings.get("task", record.tasks[0]) for job in cell.jobs.values()}
-    return record.name in named and bool(tasks & set(record.tasks))
+    """Whether a cell is about this algorithm: the one that it names, or the one that its own columns run."""
+    ours = [job for column, job in cell.jobs.items() if column in OWN_COLUMNS]
+    named = cell.algorithm == record.name
+    if cell.algorithm not in {each.name for each in library_algorithms()}:
+        named = any(job.settings.get("algorithm") == record.name for job in ours)
+    return named and all(job.settings.get("task", record.tasks[0]) in record.tasks for job in ours)
 
 
 def _cell(entry: Mapping[str, Any] | None) -> str:
@@ -84,5 +90,5 @@ def _cell(entry: Mapping[str, Any] | None) -> str:
     values = np.array(list(entry["values"].values()), dtype=float)
     spread = f" ± {values.std(ddof=1):.3g}" if values.size > 1 else ""
     epsilon = entry.get("epsilon")
-    gives = "" if epsilon is None else f" [{epsilon:.3g}]"
-    return f"{values.mean():.4g}{spread}{gives}"
+    gives = "" if epsilon is None else f" [{epsilon:.3g}]" if epsilon >= _LEAST_EPSILON else f" [< {_LEAST_EPSILON}]"
+    return f"{values.mean():#.4g}{spread}{gives}"

@@ -26,9 +26,10 @@ _SYMBOLS = """\
 """
 _UNITS = """\
 Rows are clipped into the declared ranges and mapped to internal units, in which a row has norm 1 at most and two rows
-are at most 2 apart. `radius`, `ridge`, `step_size` and all sizes of noise are in these units; `coef_` is not. A share of
-the budget is a share of `mu^2`, the squared parameter of Gaussian differential privacy: shares add up to the whole. For
-pure privacy it is a share of epsilon.
+are at most 2 apart. `radius`, `ridge`, `step_size` and all sizes of noise are in these units; `coef_` is not.
+
+A share of the budget is a share of `mu^2`, the squared parameter of Gaussian differential privacy: shares add up to the
+whole. For pure privacy it is a share of epsilon.
 """
 
 

@@ -203,8 +203,8 @@ def verdict(record: Algorithm) -> str:
     least, most = f"{min(shares):.2g}", f"{max(shares):.2g}"
     span = least if least == most else f"{least} to {most}"
     return (
-        f"At these settings the printed noise keeps its claim. It gives {span} of the epsilon asked for: what it has too "
-        "much of costs accuracy.\n"
+        f"At these settings the printed noise keeps its claim. It gives {span} of the epsilon asked for: "
+        "what it has too much of costs accuracy.\n"
     )
 
 
