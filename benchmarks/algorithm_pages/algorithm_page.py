@@ -39,7 +39,7 @@ def page(record: Algorithm) -> str:
         _facts(record, words),
         f"## The box\n\n{_SYMBOLS}\n```text\n{words.box.strip()}\n```\n",
         _differs(words),
-        _lines(words),
+        _lines(record, words),
         f"## What it needs\n\n{_needs(record)}",
         _constants(record),
         f"## Options\n\n{_SHARED}\n{options_of(record)}",
@@ -81,10 +81,16 @@ def _differs(words: Words) -> str:
     return "What is different here:\n\n" + "".join(f"- {each}\n" for each in words.differs)
 
 
-def _lines(words: Words) -> str:
-    text = "## The lines that are it\n"
+def _lines(record: Algorithm, words: Words) -> str:
+    """The planner, what it calls, and the loop; a module without a name is linked only."""
+    planner = f"{record.planner.__module__}:{record.planner.__name__}"
+    text = f"## The lines that are it\n\nThe planner, {library_link(planner)}, decides steps and noise from public numbers:\n"
+    text += f"\n```py\n{library_lines(planner)}\n```\n"
     for name in words.code:
-        text += f"\n{library_link(name)}:\n\n```py\n{library_lines(name)}\n```\n"
+        if ":" in name:
+            text += f"\n{library_link(name)}:\n\n```py\n{library_lines(name)}\n```\n"
+        else:
+            text += f"\nOne step of it is compiled: {library_link(name)}.\n"
     return text
 
 

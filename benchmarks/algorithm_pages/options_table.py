@@ -21,7 +21,8 @@ def options_of(record: Algorithm) -> str:
 def all_options() -> str:
     """Every option once, with the algorithms that have it."""
     lines = ["| option | unit | what it does | algorithms |", "|---|---|---|---|"]
-    for name in sorted({name for record in library_algorithms() for name in record.options}):
+    names = {name for record in library_algorithms() for name in record.options}
+    for name in sorted(names, key=lambda name: described(name).argument or name):
         entry = described(name)
         having = [key_of(record) for record in library_algorithms() if name in record.options]
         links = ", ".join(f"[{key}]({key}.md)" for key in having)

@@ -13,8 +13,8 @@ Definition = ast.FunctionDef | ast.ClassDef
 
 
 def library_lines(name: str) -> str:
-    """The source of ``module:function`` or ``module:Class.method``, without its docstring."""
-    return _lines(_module(name), name.partition(":")[2].split("."))
+    """The source of ``module:function`` or ``module:Class.method``, without decorators and docstring."""
+    return _lines(_module(name), name.partition(":")[2].split("."), decorated=False)
 
 
 def library_link(name: str) -> str:
@@ -48,7 +48,7 @@ def _tree(path: Path) -> tuple[ast.Module, list[str]]:
     return ast.parse(text), text.splitlines()
 
 
-def _lines(path: Path, names: list[str]) -> str:
+def _lines(path: Path, names: list[str], *, decorated: bool = True) -> str:
     if not path.exists():
         raise PageError(f"a page shows {'.'.join(names)} of {path.relative_to(ROOT)}, which is not there. {AGAIN}")
     tree, lines = _tree(path)
@@ -60,7 +60,7 @@ def _lines(path: Path, names: list[str]) -> str:
             raise PageError(f"a page shows {'.'.join(names)}, which {path.relative_to(ROOT)} has not. {AGAIN}")
         node = found
     assert isinstance(node, Definition)
-    first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
+    first = min([node.lineno, *(each.lineno for each in node.decorator_list if decorated)])
     kept = lines[first - 1 : node.end_lineno]
     if ast.get_docstring(node) is not None and len(node.body) > 1:
         said = node.body[0]

@@ -33,7 +33,7 @@ class Words:
     time: str
     memory: str
     code: tuple[str, ...]
-    """The lines that are it, as ``module:name``."""
+    """The lines that are it, beside the planner: ``module:name``, or a module that is linked only."""
     published: str
     """What figures the paper prints, and where."""
     transcription: tuple[str, ...] = ()
