@@ -84,7 +84,8 @@ def _differs(words: Words) -> str:
 def _lines(record: Algorithm, words: Words) -> str:
     """The planner, what it calls, and the loop; a module without a name is linked only."""
     planner = f"{record.planner.__module__}:{record.planner.__name__}"
-    text = f"## The lines that are it\n\nThe planner, {library_link(planner)}, decides steps and noise from public numbers:\n"
+    text = "## The lines that are it\n\n"
+    text += f"The planner, {library_link(planner)}, decides steps and noise from public numbers:\n"
     text += f"\n```py\n{library_lines(planner)}\n```\n"
     for name in words.code:
         if ":" in name:
