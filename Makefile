@@ -80,6 +80,11 @@ $(FRONTIER)/.ready: pyproject.toml benchmarks/frontier/requirements.txt
 	$(FRONTIER)/bin/pip install $(PIP_QUIET) --editable . --requirement benchmarks/frontier/requirements.txt
 	touch $@
 
+# The pages under docs/algorithms, from the registry, the code, the tests and the words beside the script.
+.PHONY: pages
+pages: $(VENV)/.demo
+	cd benchmarks && ../$(BIN)/python -m algorithm_pages
+
 # How fast the engine is, against simple things in the same run; then sparse and large tables of the real data sets.
 .PHONY: bench
 bench: $(VENV)/.demo
