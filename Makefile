@@ -63,10 +63,11 @@ figures: $(VENV)/.demo
 audit: $(VENV)/.demo
 	PYTHONPATH=tests $(BIN)/python -m audit
 
-# The ledger among many processes and under kill -9, longer than in the suite.
+# The ledger among many processes and under kill -9, and ten million draws of each exact noise: longer than in the suite.
 .PHONY: trust
 trust: $(VENV)/.dev postgresql
 	cd benchmarks && ../$(BIN)/python trust_ledger.py
+	cd benchmarks && ../$(BIN)/python trust_noise.py
 
 # What a private ranking reaches at each epsilon, beside what one would use instead; peers have an environment of their own.
 FRONTIER := .venv-frontier

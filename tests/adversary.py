@@ -52,6 +52,7 @@ SURROGATES = (
     "q-norm-loss(q=2.0)",
     "welsch(bandwidth=0.7)",
     "sigmoid(width=0.5)",
+    "moreau-envelope(q-norm-loss(q=1.5), width=0.2)",
 )
 STRAIGHT = ("hinge", "smoothed-hinge(width=0.2)")
 """Straight lines on the margins that a small ball can reach: there the lemmas on streams are attained."""
@@ -252,7 +253,7 @@ def _(phase: Standardise, problem, X, y, w):
     ends = (phase.reach,) * X.shape[1]
     box = CutBox(tuple(-end for end in ends), ends, (0.0,) * len(ends), (1.0,) * len(ends))
     phase.check(box)
-    return phase.exact(rows_of(X).inside_single(box))
+    return phase.exact(rows_of(X).inside_on_grid(box))
 
 
 @perturbed.register
@@ -266,7 +267,7 @@ def _(phase: CappedDescent, problem, X, y, w):
     slopes = class_weights(0.03 + 0.94 * float(expit(w[0])))
     rows, w = rows_of(X), np.append(w[: problem.n_features], 10.0 * w[-1])
     if phase.added_entries:
-        rows = rows.inside_single(_shaped(X.shape[1], phase.added_entries))
+        rows = rows.inside_on_grid(_shaped(X.shape[1], phase.added_entries))
         w = np.insert(w, -1, np.resize(w, phase.added_entries))
     return phase.exact(rows, y, w, slopes)
 

@@ -13,7 +13,8 @@ from entrenous.problem.parameter_domains import FrobeniusPSD, L2Ball, NuclearPSD
 from entrenous.problem.problem import Problem
 from entrenous.problem.surrogates.base import Reparametrised
 from entrenous.problem.surrogates.bounded import Sigmoid, Welsch
-from entrenous.problem.surrogates.convex import QNormHinge, QNormLoss, SmoothedHinge
+from entrenous.problem.surrogates.convex import Hinge, QNormHinge, QNormLoss, SmoothedHinge
+from entrenous.problem.surrogates.envelope import MoreauEnvelope
 from entrenous.problem.surrogates.spelling import SURROGATES
 
 NAMED_SURROGATES = [
@@ -36,6 +37,14 @@ REPARAMETRISED = [Reparametrised(surrogate, inner=2.0, outer=2.0) for surrogate 
 ]
 
 ALL_SURROGATES = NAMED_SURROGATES + REPARAMETRISED
+
+ENVELOPES = [
+    MoreauEnvelope(Hinge(), width=0.5),
+    MoreauEnvelope(QNormHinge(q=1.5), width=0.3),
+    MoreauEnvelope(QNormHinge(q=1.2), width=2.0),
+    MoreauEnvelope(QNormLoss(q=1.25), width=0.5),
+]
+"""Smoothed surrogates: like reparametrised ones they wrap another, and kernels have no code for them."""
 
 ALL_SCORES = [LinearDifference(), Mahalanobis(), ErrorDifference()]
 

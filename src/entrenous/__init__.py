@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 from entrenous.version import __version__
 
 if TYPE_CHECKING:
+    from entrenous import theory
     from entrenous.engine.plan import Plan
     from entrenous.engine.progress import progress_bar
     from entrenous.errors import AssumptionError, BudgetError, EntrenousError, InputError, PrivacyError, PrivacyWarning
     from entrenous.estimators.auc import AUCClassifier
     from entrenous.estimators.entropy import ErrorEntropyRegressor
+    from entrenous.estimators.influence import Influence, influence
     from entrenous.estimators.metric import MahalanobisLearner
     from entrenous.estimators.one_hot import OneHot
     from entrenous.estimators.pipelines import check_pipeline
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from entrenous.problem.features.ball import FeatureBall
     from entrenous.problem.features.box import FeatureBounds
     from entrenous.problem.features.private_bounds import PrivateBounds
+    from entrenous.problem.surrogates.envelope import smoothed
     from entrenous.problem.surrogates.own import own_surrogate
     from entrenous.report.plots import plot_coefficients, plot_metric, plot_privacy_curve
     from entrenous.report.shape_plots import plot_shapes
@@ -46,6 +49,7 @@ _HOMES = {
     "ErrorEntropyRegressor": "entrenous.estimators.entropy",
     "FeatureBall": "entrenous.problem.features.ball",
     "FeatureBounds": "entrenous.problem.features.box",
+    "Influence": "entrenous.estimators.influence",
     "InputError": "entrenous.errors",
     "Ledger": "entrenous.ledger.ledger",
     "MahalanobisLearner": "entrenous.estimators.metric",
@@ -61,6 +65,7 @@ _HOMES = {
     "algorithms": "entrenous.planners.registry",
     "check_pipeline": "entrenous.estimators.pipelines",
     "compose_certificates": "entrenous.privacy.composition",
+    "influence": "entrenous.estimators.influence",
     "load": "entrenous.files.model_files",
     "own_surrogate": "entrenous.problem.surrogates.own",
     "plan": "entrenous.planners.planning",
@@ -71,6 +76,7 @@ _HOMES = {
     "progress_bar": "entrenous.engine.progress",
     "read_chunks": "entrenous.files.tables",
     "save": "entrenous.files.model_files",
+    "smoothed": "entrenous.problem.surrogates.envelope",
     "to_onnx": "entrenous.files.onnx_export",
 }
 
@@ -83,6 +89,7 @@ __all__ = [
     "ErrorEntropyRegressor",
     "FeatureBall",
     "FeatureBounds",
+    "Influence",
     "InputError",
     "Ledger",
     "MahalanobisLearner",
@@ -100,6 +107,7 @@ __all__ = [
     "check_pipeline",
     "compose_certificates",
     "datasets",
+    "influence",
     "load",
     "own_surrogate",
     "plan",
@@ -110,6 +118,8 @@ __all__ = [
     "progress_bar",
     "read_chunks",
     "save",
+    "smoothed",
+    "theory",
     "to_onnx",
 ]
 
@@ -117,6 +127,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name == "datasets":
         return import_module("entrenous.files.datasets")
+    if name == "theory":
+        return import_module("entrenous.theory")
     if name not in _HOMES:
         raise AttributeError(f"module 'entrenous' has no attribute {name!r}")
     value = getattr(import_module(_HOMES[name]), name)

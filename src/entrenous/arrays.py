@@ -17,10 +17,11 @@ _BLOCK = 1 << 14
 """Numbers per block: 128 kB of float64, so that a block and what is made of it stay in a core's cache."""
 
 
-def row_blocks(X: AnyArray, least: int = 1) -> Iterator[slice]:
+def row_blocks(X: AnyArray, least: int = 1, most: int | None = None) -> Iterator[slice]:
     """Slices of a table's rows: work on one after the other needs no second table, and no second trip to memory.
 
-    `least` rows go into each, where work on few would not pay.
+    `least` rows go into each, where work on few would not pay, and at most `most`.
     """
     step = max(least, _BLOCK // max(1, X.shape[1]))
+    step = step if most is None else min(step, most)
     return (slice(start, start + step) for start in range(0, len(X), step))

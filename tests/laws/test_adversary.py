@@ -12,6 +12,7 @@ from adversary import OPTIONS, SURROGATES, attack, family, mechanism_of, perturb
 import entrenous as en
 from entrenous.engine.phases.minimum import Minimise
 from entrenous.problem.surrogates import spelling
+from entrenous.problem.surrogates.envelope import MoreauEnvelope
 
 pytestmark = pytest.mark.attack
 
@@ -83,7 +84,7 @@ def test_the_adversary_knows_every_option(record):
 
 def test_the_adversary_knows_every_surrogate():
     asked = {spelling.surrogate_from(text).name for text in SURROGATES if text is not None}
-    assert asked == set(spelling.SURROGATES)
+    assert asked == {*spelling.SURROGATES, MoreauEnvelope.name}
 
 
 def test_a_phase_that_the_adversary_does_not_know_fails():

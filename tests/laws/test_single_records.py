@@ -158,12 +158,12 @@ def test_the_second_round_stays_in_its_reach_whatever_the_first_released():
         second = next(phase for phase in made.phases if isinstance(phase, Standardise))
         smaller = centre.centred(bounds, rng.normal(size=d) * rng.choice([0.1, 1.0, 100.0]))
         second.check(smaller)
-        rows = rows_of(rng.normal(size=(50, d)) * 100.0).inside_single(smaller).array()
+        rows = rows_of(rng.normal(size=(50, d)) * 100.0).inside_on_grid(smaller).array()
         assert np.abs(rows).max() <= second.reach * (1.0 + 1e-9)
         assert np.linalg.norm(rows, axis=1).max() <= 1.0
         final, _ = second.standardised(smaller, rng.normal(size=d), rng.normal(size=d))
         assert (
-            np.linalg.norm(rows_of(rng.normal(size=(50, d)) * 100.0).inside_single(final).array(), axis=1).max() <= 1.0
+            np.linalg.norm(rows_of(rng.normal(size=(50, d)) * 100.0).inside_on_grid(final).array(), axis=1).max() <= 1.0
         )
 
 
@@ -184,7 +184,7 @@ def largest_change_of_gradients(rng, tries=400):
         slopes = class_weights(rng.choice([None, float(rng.uniform(0.03, 0.97))]))
         pole = w[:-1] / max(np.linalg.norm(w[:-1]), 1e-300) if rng.random() < 0.7 else X[0]
         values = [
-            phase.exact(rows_of(with_first(X, row)).inside_single(boxed(d, 1.0)), with_first(y, label), w, slopes)
+            phase.exact(rows_of(with_first(X, row)).inside_on_grid(boxed(d, 1.0)), with_first(y, label), w, slopes)
             for row in (pole, -pole, X[1])
             for label in (0, 1)
         ]
@@ -215,7 +215,7 @@ def test_lemma_17_covers_rows_with_ramps_and_is_attained():
         X, y, w = table(rng, d), rng.integers(0, 2, N), rng.normal(size=box.added_entries + d + 1) * rng.choice([0, 9])
         slopes = class_weights(rng.choice([None, float(rng.uniform(0.03, 0.97))]))
         values = [
-            phase.exact(rows_of(with_first(X, row)).inside_single(box), with_first(y, label), w, slopes)
+            phase.exact(rows_of(with_first(X, row)).inside_on_grid(box), with_first(y, label), w, slopes)
             for row in (np.ones(d), -np.ones(d), X[1])
             for label in (0, 1)
         ]
@@ -235,7 +235,7 @@ def largest_change_of_second_moments(rng, tries=300):
         beside /= np.linalg.norm(beside)
         angle = np.pi / 2.0 if k == 0 else rng.uniform(0.0, np.pi)
         rows = (pole, np.cos(angle) * pole + np.sin(angle) * beside, -pole, X[1], np.zeros(d))
-        values = [phase.exact(rows_of(with_first(X, row)).inside_single(boxed(d, 1.0))) for row in rows]
+        values = [phase.exact(rows_of(with_first(X, row)).inside_on_grid(boxed(d, 1.0))) for row in rows]
         worst = max(worst, *(np.linalg.norm(a - b) for a, b in itertools.combinations(values, 2)))
     return worst
 
@@ -299,7 +299,7 @@ def largest_change_of_counts(norm, rng, tries=300):
         released = Released(w, float(rng.normal()), event_share=rng.choice([None, float(rng.uniform(0.03, 0.97))]))
         pole = X[0] / np.linalg.norm(X[0])
         values = [
-            phase.exact(rows_of(with_first(X, row)).inside_single(boxed(d, 1.0)), with_first(y, label), released)
+            phase.exact(rows_of(with_first(X, row)).inside_on_grid(boxed(d, 1.0)), with_first(y, label), released)
             for row in (pole, -pole, X[1])
             for label in (0, 1)
         ]
@@ -399,7 +399,7 @@ def largest_change_of_residuals(rng, tries=400):
         slopes = ErrorSlopes(float(rng.choice([1.0, 1.0 / FADING, np.exp(rng.normal())])), bool(k % 2))
         pole = X[0] / np.linalg.norm(X[0])
         values = [
-            phase.exact(rows_of(with_first(X, row)).inside_single(boxed(d, 1.0)), with_first(y, target), w, slopes)
+            phase.exact(rows_of(with_first(X, row)).inside_on_grid(boxed(d, 1.0)), with_first(y, target), w, slopes)
             for row in (pole, -pole, X[1])
             for target in (-1.0, 1.0, float(rng.uniform(-1.0, 1.0)))
         ]

@@ -4,15 +4,17 @@ import math
 
 import numpy as np
 import pytest
-from oracles import ALL_SURROGATES, NAMED_SURROGATES, name_of
+from oracles import ALL_SURROGATES, ENVELOPES, NAMED_SURROGATES, name_of
 
 from entrenous.errors import InputError
 from entrenous.problem.surrogates.base import Interval, Reparametrised
 from entrenous.problem.surrogates.bounded import Sigmoid, Welsch
 from entrenous.problem.surrogates.convex import Hinge, QNormHinge, SmoothedHinge
+from entrenous.problem.surrogates.envelope import MoreauEnvelope
 from entrenous.problem.surrogates.spelling import SURROGATES, surrogate_from
 
-over_surrogates = pytest.mark.parametrize("surrogate", ALL_SURROGATES, ids=name_of)
+CASES = [*ALL_SURROGATES, *ENVELOPES, Reparametrised(ENVELOPES[1], inner=2.0, outer=2.0)]
+over_surrogates = pytest.mark.parametrize("surrogate", CASES, ids=name_of)
 INTERVALS = [(-2.0, 2.0), (-5.0, 0.3), (0.2, 0.9), (1.2, 3.0), (-1.0, 1.0), (-0.4, 0.4), (-3.0, -2.0), (0.0, 8.0)]
 
 
@@ -21,7 +23,7 @@ def special_points(surrogate):
     inner = surrogate.inner if isinstance(surrogate, Reparametrised) else 1.0
     base = surrogate.base if isinstance(surrogate, Reparametrised) else surrogate
     points = [0.0, 1.0]
-    if isinstance(base, SmoothedHinge):
+    if isinstance(base, SmoothedHinge) or (isinstance(base, MoreauEnvelope) and isinstance(base.base, Hinge)):
         points += [1.0 - base.width, 1.0 - base.width / 2.0]
     if isinstance(base, Welsch):
         points += [sign * size * base.bandwidth for sign in (-1, 1) for size in (1.0, math.sqrt(3.0))]
@@ -62,7 +64,16 @@ def test_derivative_is_the_difference_quotient(surrogate):
     np.testing.assert_allclose(surrogate.derivative(t), quotient, rtol=1e-6, atol=1e-7)
 
 
-@pytest.mark.parametrize("surrogate", [s for s in ALL_SURROGATES if s.convex], ids=name_of)
+@over_surrogates
+def test_curvature_is_the_difference_quotient_of_the_derivative(surrogate):
+    t = np.random.default_rng(6).uniform(-4.0, 4.0, size=400)
+    t = t[np.min(np.abs(t[:, None] - special_points(surrogate)), axis=1) > 0.02]
+    step = 1e-5
+    quotient = (surrogate.derivative(t + step) - surrogate.derivative(t - step)) / (2.0 * step)
+    np.testing.assert_allclose(surrogate.curvature(t), quotient, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("surrogate", [s for s in CASES if s.convex], ids=name_of)
 def test_convex(surrogate):
     s, t = np.random.default_rng(2).uniform(-4.0, 4.0, size=(2, 500))
     share = np.random.default_rng(3).uniform(size=500)
@@ -190,7 +201,7 @@ def test_the_papers_form_is_two_orders_of_the_doubled_margin():
         np.testing.assert_allclose(Reparametrised(base, 2.0, 2.0).value(t), base.value(2 * t) + base.value(2 * t))
 
 
-@pytest.mark.parametrize("surrogate", NAMED_SURROGATES, ids=name_of)
+@pytest.mark.parametrize("surrogate", NAMED_SURROGATES + ENVELOPES, ids=name_of)
 def test_text_round_trip(surrogate):
     assert surrogate_from(str(surrogate)) == surrogate
     assert surrogate_from(f"  {surrogate} ") == surrogate
@@ -230,6 +241,16 @@ def test_text_keeps_every_digit(width):
         "q-norm-hinge(q=1)",
         "q-norm-hinge(q=2.5)",
         "q-norm-loss(q=nan)",
+        "moreau-envelope",
+        "moreau-envelope(hinge)",
+        "moreau-envelope(width=0.5)",
+        "moreau-envelope(cosine, width=0.5)",
+        "moreau-envelope(hinge, width=0)",
+        "moreau-envelope(hinge, width=wide)",
+        "moreau-envelope(logistic, width=0.5)",
+        "moreau-envelope(q-norm-loss(q=2.0), width=0.5)",
+        "moreau-envelope(welsch, width=0.5)",
+        "moreau-envelope(moreau-envelope(hinge, width=0.5), width=0.5)",
         "__import__('os')",
         "2*logistic(2t)",
         None,

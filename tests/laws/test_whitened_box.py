@@ -56,9 +56,9 @@ def test_internal_rows_are_their_definition_and_no_longer_than_one(box):
     np.testing.assert_allclose(found, literally_internal(box, X), rtol=0, atol=1e-12)
     norms = np.linalg.norm(found, axis=1)
     assert 0.3 < norms.max() <= 1.0 + 1e-12
-    single = box.to_internal_single(X)
+    single = box.to_internal_on_grid(X)
     assert single.dtype == np.float32
-    np.testing.assert_allclose(single, found, rtol=0, atol=3e-7)
+    np.testing.assert_allclose(single, found, rtol=0, atol=2.0**-20)
     assert np.linalg.norm(single.astype(float), axis=1).max() <= 1.0
 
 

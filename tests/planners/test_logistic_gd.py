@@ -229,7 +229,7 @@ def test_standardised_rows_have_their_spread():
     scale = np.array(fitted.bounds.axes) / math.sqrt(6)
     np.testing.assert_allclose(scale, X.std(axis=0), rtol=0.1)
     np.testing.assert_allclose(fitted.bounds.center, X.mean(axis=0), atol=0.05)
-    assert np.linalg.norm(rows_of(X).inside_single(fitted.bounds).array(), axis=1).max() <= 1.0
+    assert np.linalg.norm(rows_of(X).inside_on_grid(fitted.bounds).array(), axis=1).max() <= 1.0
 
 
 def test_directions_that_are_mostly_noise_keep_their_proportions():

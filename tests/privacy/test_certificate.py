@@ -56,6 +56,7 @@ MECHANISM_FIELDS = [
     "scope",
     "noise",
     "grid",
+    "error",
 ]
 
 
@@ -117,9 +118,9 @@ def bent(certificate, path, value):
 def with_right_grid(content):
     """A forger who changes the noise changes the grid with it."""
     for mechanism in content["mechanisms"] if isinstance(content.get("mechanisms"), list) else ():
-        sigma = mechanism.get("sigma") if isinstance(mechanism, dict) else None
-        if isinstance(sigma, float) and 0.0 < sigma < math.inf and mechanism.get("noise") == "grid-exact":
-            mechanism["grid"] = grid_of(sigma)
+        size = (mechanism.get("sigma") or mechanism.get("scale")) if isinstance(mechanism, dict) else None
+        if isinstance(size, float) and 0.0 < size < math.inf and mechanism.get("noise") == "grid-exact":
+            mechanism["grid"] = grid_of(size)
     return content
 
 

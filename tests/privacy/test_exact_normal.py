@@ -1,63 +1,42 @@
 """Normal noise that is drawn exactly: its law, its undecided draws, and the attack on bits that it stops."""
 
-import itertools
 import math
-import random
 
-import mpmath
 import numpy as np
 import pytest
 from adversary import perturbed
-from scipy.stats import chi2, norm
+from bit_attack import FloatNoise, accusations, two_tables
+from noise_laws import LEAST_P, FewBits, normal_cdf, p_of_counts, p_of_low_bits, p_value, seeded_words
+from scipy.stats import norm
 
 import entrenous as en
-from entrenous.privacy.exact_normal import Digits, one_rounded_normal, rounded_normals
+from entrenous.privacy.exact_normal import one_rounded_normal, rounded_normals
 from entrenous.privacy.exact_normal_kernel import fill_rounded_normals
+from entrenous.privacy.exact_uniforms import Digits
 from entrenous.privacy.lemmas.bound import Bound
 from entrenous.privacy.mechanisms.gaussian import Gaussian
 from entrenous.privacy.mechanisms.mechanism import mechanism_from
-from entrenous.privacy.noise import NoiseSource, SecureNoise, grid_of
+from entrenous.privacy.noise import SecureNoise, grid_of
 
-LEAST_P = 1e-6
 LAST = 2**64 - 1
-
-
-def seeded_words(seed):
-    generator = np.random.default_rng(seed)
-    return lambda size: generator.integers(0, 2**64, size, dtype=np.uint64)
-
-
-def probabilities(scale, edges):
-    """Of ``round(scale Z)`` below the first edge, between two, and from the last on, to fifty digits."""
-    with mpmath.workdps(50):
-        below = [mpmath.mpf(0), *(mpmath.ncdf((edge - mpmath.mpf(1) / 2) / scale) for edge in edges), mpmath.mpf(1)]
-        return np.array([float(b - a) for a, b in itertools.pairwise(below)])
-
-
-def p_value(draws, scale, edges):
-    """Of a chi-square test: the draws against the law."""
-    counts = np.bincount(np.searchsorted(edges, draws, side="right"), minlength=len(edges) + 1)
-    expected = probabilities(scale, edges) * len(draws)
-    assert expected.min() > 5.0
-    return chi2.sf(np.sum(np.square(counts - expected) / expected), len(edges))
 
 
 @pytest.mark.parametrize(("scale", "edges"), [(1, range(-3, 5)), (3, range(-12, 13)), (100, range(-350, 351))])
 def test_the_law_is_that_of_a_rounded_normal(scale, edges):
-    assert p_value(rounded_normals(scale, 1_000_000, seeded_words(scale)), scale, edges) > LEAST_P
+    assert p_value(rounded_normals(scale, 1_000_000, seeded_words(scale)), normal_cdf, scale, edges) > LEAST_P
 
 
 def test_a_scale_that_is_one_per_cent_off_is_caught():
     draws = rounded_normals(101, 1_000_000, seeded_words(0))
-    assert p_value(draws, 101, range(-300, 301, 20)) > LEAST_P
-    assert p_value(draws, 100, range(-300, 301, 20)) < LEAST_P
+    assert p_value(draws, normal_cdf, 101, range(-300, 301, 20)) > LEAST_P
+    assert p_value(draws, normal_cdf, 100, range(-300, 301, 20)) < LEAST_P
 
 
 def test_at_full_scale_it_is_normal_down_to_the_last_digits():
     draws = rounded_normals(2**30, 400_000, seeded_words(1))
     places = np.floor(norm.cdf(draws / 2.0**30) * 64).astype(int)
-    for counts in (np.bincount(places, minlength=64), np.bincount(draws & 63, minlength=64)):
-        assert chi2.sf(np.sum(np.square(counts - 6250.0)) / 6250.0, 63) > LEAST_P
+    assert p_of_counts(np.bincount(places, minlength=64), np.full(64, 6250.0)) > LEAST_P
+    assert p_of_low_bits(draws) > LEAST_P
 
 
 @pytest.mark.parametrize("scale", [1, 3, 1000, 2**30, 2**31 - 1])
@@ -69,22 +48,10 @@ def test_the_compiled_walk_is_the_one_with_as_many_digits_as_it_takes(scale):
     assert [one_rounded_normal(scale, digits) for _ in range(500)] == values.tolist()
 
 
-class FewBits:
-    """Digits of two bits: uniforms agree in their first digit all the time, so draws are seldom decided at once."""
-
-    def __init__(self, seed):
-        self.generator = random.Random(seed)
-
-    def __call__(self):
-        return self.generator.getrandbits(2)
-
-    further = __call__
-
-
 def test_undecided_draws_have_the_same_law():
     digits = FewBits(4)
     draws = np.array([one_rounded_normal(5, digits, width=2) for _ in range(60_000)])
-    assert p_value(draws, 5, range(-15, 16)) > LEAST_P
+    assert p_value(draws, normal_cdf, 5, range(-15, 16)) > LEAST_P
 
 
 ACCEPTED = [1, 5]
@@ -206,63 +173,17 @@ def test_enormous_values_are_cut_and_shapes_kept():
 # --- the attack on bits -----------------------------------------------------------------------------------------------
 
 
-def neighbours(x, count):
-    """Floats next to x."""
-    found = [x]
-    for side in (-np.inf, np.inf):
-        near = x
-        for _ in range(count):
-            near = np.nextafter(near, side)
-            found.append(near)
-    return found
-
-
-def possible(released, value, sigma):
-    """Whether a float z exists whose noise ``sigma z``, added to the value, rounds to what was released."""
-    found = np.zeros(released.shape, dtype=bool)
-    for t in neighbours(released - value, 2):
-        adds_up = value + t == released
-        drawn = np.any([sigma * z == t for z in neighbours(t / sigma, 1)], axis=0)
-        found |= adds_up & drawn
-    # Noise much finer than what it is added to has more floats than are tried here.
-    return found | (np.spacing(np.abs(released)) > 2.0 * np.spacing(np.abs(released - value)))
-
-
-class FloatNoise(SecureNoise):
-    """As it was before: normal numbers in floating point, added in floating point."""
-
-    plus_normal = NoiseSource.plus_normal
-
-
-def accusations(mechanism, values, source, draws=400):
-    """How often "it was the first table, the second cannot give this float" is said of releases of either."""
-
-    def accused(value):
-        released = [mechanism.release(value, source) for _ in range(draws)]
-        return np.mean([not possible(one, values[1], mechanism.sigma).all() for one in released])
-
-    return [accused(value) for value in values]
-
-
-def table(d):
-    rng = np.random.default_rng(d)
-    X, y = rng.uniform(-0.4, 0.4, (50, d)), np.arange(50) % 2
-    Z, z = X.copy(), y.copy()
-    Z[0], z[0] = -X[0], 1 - y[0]
-    return (X, y), (Z, z)
-
-
 def output(d):
     """What output perturbation releases of two tables that differ in one record, in a wide ball."""
     setting = {"ridge": 1e-4, "radius": 1e6, "surrogate": "logistic"}
     plan = en.plan("dpgdsc", n=50, n_features=d, epsilon=1.0, delta=1e-6, **setting)
     start = plan.problem.start()
-    return plan.mechanisms[0], [perturbed(plan.phases[0], plan.problem, X, y, start) for X, y in table(d)]
+    return plan.mechanisms[0], [perturbed(plan.phases[0], plan.problem, X, y, start) for X, y in two_tables(d)]
 
 
 def moments(d):
     plan = en.plan("moments", n=50, n_features=d, epsilon=1.0, delta=1e-6)
-    return plan.mechanisms[0], [perturbed(plan.phases[0], plan.problem, X, y, None) for X, y in table(d)]
+    return plan.mechanisms[0], [perturbed(plan.phases[0], plan.problem, X, y, None) for X, y in two_tables(d)]
 
 
 def counts():
@@ -324,7 +245,7 @@ def test_a_false_statement_about_the_grid_is_refused(change):
 
 def test_older_certificates_do_not_say_it():
     entry = fitted().certificate_.to_dict()["mechanisms"][0]
-    del entry["noise"], entry["grid"]
+    del entry["noise"], entry["grid"], entry["error"]
     old = mechanism_from(entry)
     assert old.noise is None
     assert old.to_dict() == entry

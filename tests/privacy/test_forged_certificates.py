@@ -23,8 +23,9 @@ def forged(honest, change):
     change(content)
     for mechanism in content["mechanisms"]:
         # A forger gets the grid right.
-        if mechanism.get("noise") == "grid-exact" and isinstance(mechanism.get("sigma"), float):
-            mechanism["grid"] = grid_of(mechanism["sigma"])
+        size = mechanism.get("sigma") or mechanism.get("scale")
+        if mechanism.get("noise") == "grid-exact" and isinstance(size, float):
+            mechanism["grid"] = grid_of(size)
     return json.dumps(content)
 
 

@@ -61,7 +61,9 @@ class Plan:
     """Public range of the targets of a regression: they are clipped into it and mapped to [-1, 1]."""
 
     def __post_init__(self) -> None:
-        _checked_once(self.problem, self.budget, self.n, self.phases, self.calibration, self.features)
+        errors = _checked_once(self.problem, self.budget, self.n, self.phases, self.calibration, self.features)
+        covered = (phase.covering(error) for phase, error in zip(self.phases, errors, strict=True))
+        object.__setattr__(self, "phases", tuple(covered))
 
     @cached_property
     def mechanisms(self) -> tuple[Mechanism, ...]:
@@ -251,14 +253,14 @@ def _checked_once(
     phases: tuple[Phase, ...],
     calibration: str,
     features: FeatureDomain | None,
-) -> None:
+) -> tuple[float, ...]:
     """`check_plan`, with its results cached: planning and running build plans with the same phases many times."""
     try:
-        _remembered_check(problem, budget, n, phases, calibration, features)
+        return _remembered_check(problem, budget, n, phases, calibration, features)
     except TypeError as error:
         if "unhashable" not in str(error):
             raise
-        check_plan(problem, budget, n, phases, calibration, features)
+        return check_plan(problem, budget, n, phases, calibration, features)
 
 
 @lru_cache(maxsize=256)
@@ -269,5 +271,5 @@ def _remembered_check(
     phases: tuple[Phase, ...],
     calibration: str,
     features: FeatureDomain | None,
-) -> None:
-    check_plan(problem, budget, n, phases, calibration, features)
+) -> tuple[float, ...]:
+    return check_plan(problem, budget, n, phases, calibration, features)

@@ -35,14 +35,17 @@ def check_plan(
     phases: Sequence[Phase],
     calibration: str,
     features: FeatureDomain | None,
-) -> None:
-    """Raise `PrivacyError` unless these phases do what their mechanisms are priced for, within the budget."""
+) -> tuple[float, ...]:
+    """Raise `PrivacyError` unless these phases do what their mechanisms are priced for, within the budget.
+
+    Returns, for each phase, how far rounding may take what it releases from what its lemma is about.
+    """
     _need_registered_parts(problem, phases, features)
     _need_disjoint_shares(phases, n)
     if not budget.is_private:
-        return
-    for number, (phase, scope) in enumerate(zip(phases, scopes_of(phases), strict=True), start=1):
-        _check_phase(number, phase, scope, problem, n, features)
+        return (0.0,) * len(phases)
+    numbered = enumerate(zip(phases, scopes_of(phases), strict=True), start=1)
+    errors = tuple(_check_phase(number, phase, scope, problem, n, features) for number, (phase, scope) in numbered)
     mechanisms = [phase.mechanism for phase in phases if phase.mechanism is not None]
     if not mechanisms:
         raise PrivacyError("a private plan needs a phase", "none", "Add the phases that run.")
@@ -55,6 +58,7 @@ def check_plan(
             f"{spent:.6g} over {len(mechanisms)} releases",
             "Use more noise, fewer releases, or a larger budget.",
         )
+    return errors
 
 
 def scopes_of(phases: Sequence[Phase]) -> list[str]:
@@ -129,7 +133,7 @@ def _need_disjoint_shares(phases: Sequence[Phase], n: int) -> None:
 
 def _check_phase(
     number: int, phase: Phase, scope: str, problem: Problem, n: int, features: FeatureDomain | None
-) -> None:
+) -> float:
     mechanism = phase.mechanism
     where = f"phase {number} ({type(phase).__name__})"
     if mechanism is None:
@@ -149,12 +153,12 @@ def _check_phase(
             mechanism.lemma,
             "Use the sensitivity function of that lemma.",
         )
-    _check_bound(where, phase, mechanism, problem, n, features)
+    return _check_bound(where, phase, mechanism, problem, n, features)
 
 
 def _check_bound(
     where: str, phase: Phase, mechanism: Mechanism, problem: Problem, n: int, features: FeatureDomain | None
-) -> None:
+) -> float:
     domain = None if features is None else features.public_numbers()
     numbers = {"n_features": problem.n_features, "domain": domain, **phase.numbers}
     records = n if phase.records is None else phase.records[1] - phase.records[0]
@@ -181,3 +185,4 @@ def _check_bound(
             f"a mechanism for {stated:.9g}",
             "Calibrate the mechanism to the bound of the phase that runs.",
         )
+    return true.error

@@ -75,10 +75,11 @@ def run(plan: Plan, X: Any, y: Any, random_state: Any, spending: Spending) -> Fi
         low, high = rows.ranges()
         features = FeatureBounds(tuple(low.tolist()), tuple(high.tolist()))
     internal: Rows | None = None
+    on_grid = False
     released = Released(plan.problem.start(), features=features)
     for phase in plan.phases:
-        if internal is None and not phase.reads_raw_rows:
-            internal = _mapped(rows, features, single=phase.single_precision)
+        if not phase.reads_raw_rows and (internal is None or (phase.on_grid and not on_grid)):
+            internal, on_grid = _mapped(rows, features, on_grid=phase.on_grid), phase.on_grid
         # Not kept under a name: the rows of one phase must be gone before those of the next are made.
         step = phase.run(
             plan.problem,
@@ -115,11 +116,11 @@ def run(plan: Plan, X: Any, y: Any, random_state: Any, spending: Spending) -> Fi
     return Fitted(coef, intercept, released.w, released.steps, plan, certificate, spread, bounds, scales, caps)
 
 
-def _mapped(rows: Rows, features: FeatureDomain | None, *, single: bool) -> Rows:
+def _mapped(rows: Rows, features: FeatureDomain | None, *, on_grid: bool) -> Rows:
     """Rows in internal units; as they are where a fit without privacy has none."""
     if features is None:
         return rows
-    return rows.inside_single(features) if single else rows.inside(features)
+    return rows.inside_on_grid(features) if on_grid else rows.inside(features)
 
 
 def certified(plan: Plan, noise: NoiseSource) -> PrivacyCertificate | None:

@@ -16,7 +16,7 @@ from entrenous.engine.phases.capped_descent import CappedDescent, descent_time
 from entrenous.engine.phases.event_share import EventShare
 from entrenous.engine.phases.find_bounds import FindBounds
 from entrenous.engine.phases.phase import Phase
-from entrenous.engine.phases.standardise import MOST_RAMPS, FindCentre, Standardise
+from entrenous.engine.phases.standardise import FindCentre, Standardise
 from entrenous.engine.phases.whiten import Whiten
 from entrenous.engine.phases.zoom import Zoom
 from entrenous.engine.plan import Plan
@@ -48,7 +48,7 @@ from entrenous.problem.features.box import FeatureBounds
 from entrenous.problem.features.domain import FeatureDomain
 from entrenous.problem.features.private_bounds import PrivateBounds
 from entrenous.problem.features.ramps import normal_ramps
-from entrenous.problem.features.shaped_box import ShapedBox
+from entrenous.problem.features.shaped_box import MOST_RAMPS, ShapedBox
 from entrenous.problem.problem import Problem
 
 CITATION = "entrenous"

@@ -165,6 +165,8 @@ class PrivacyCertificate:
         ways = {mechanism.noise for mechanism in self.mechanisms}
         if ways == {EXACT}:
             return "secure, drawn exactly on a grid"
+        if ways == {EXACT, FLOAT}:
+            return "secure, in part in floating point"
         return "secure, in floating point" if ways == {FLOAT} else "secure"
 
 

@@ -165,7 +165,7 @@ _MECHANISM: dict[str, Rule] = {
     "scope": _scope,
 }
 
-_DRAWN: dict[str, Rule] = {"noise": _text, "grid": _none_or(_positive)}
+_DRAWN: dict[str, Rule] = {"noise": _text, "grid": _none_or(_positive), "error": _none_or(_not_negative)}
 """Of a mechanism too; older certificates do not say it."""
 
 _PUBLIC: dict[str, Rule] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import secrets
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,9 @@ from scipy.special import ndtri
 
 from entrenous.arrays import Array, Codes
 from entrenous.errors import InputError
+from entrenous.privacy.exact_laplace import rounded_laplaces
 from entrenous.privacy.exact_normal import rounded_normals
+from entrenous.privacy.exact_uniforms import Source
 from entrenous.privacy.random_words import secret_words
 
 _IN_CACHE = 1 << 14
@@ -44,12 +46,22 @@ class NoiseSource(ABC):
     def integers(self, highs: Sequence[int], size: int) -> Codes:
         """`size` rows of uniform integers, the one in column k from 0 to ``highs[k] - 1``, without bias."""
 
-    def plus_normal(self, value: Array, sigma: float, sensitivity: float) -> Array:
-        """The value with independent normal noise of sd `sigma`, which covers this l2 sensitivity."""
+    def plus_normal(self, value: Array, sigma: float, sensitivity: float, error: float = 0.0) -> Array:
+        """The value with independent normal noise of sd `sigma`, which covers this l2 sensitivity.
+
+        `error` is how far, in l2, the value may be from the one that the sensitivity is about.
+        """
         noise = self.normal(value.size).reshape(value.shape)
         noise *= sigma
         noise += value
         return noise
+
+    def plus_laplace(self, value: Array, scale: float, sensitivity: float, error: float = 0.0) -> Array:
+        """The value with independent Laplace noise of this scale, which covers this l1 sensitivity.
+
+        `error` is how far, in l1, the value may be from what it stands for; noise on a grid covers that too.
+        """
+        return value + scale * self.laplace(value.size).reshape(value.shape)
 
     def laplace(self, size: int) -> Array:
         """Laplace values of scale 1: the difference of two exponentials."""
@@ -77,16 +89,19 @@ class SecureNoise(NoiseSource):
             bits ^= signs
         return words.view(np.float64)
 
-    def plus_normal(self, value: Array, sigma: float, sensitivity: float) -> Array:
+    def plus_normal(self, value: Array, sigma: float, sensitivity: float, error: float = 0.0) -> Array:
         """On a public grid, with noise that is drawn exactly: ``docs/proofs.md``, *Exact noise*."""
         grid = grid_of(sigma)
-        # Rounding moves two values apart by at most sqrt(p) grid more; noise that much longer covers it.
-        scale = math.ceil(sigma * (1.0 + math.sqrt(value.size) * grid / sensitivity) * _UP / grid)
-        farthest = _LARGEST * grid
-        # Not a number is no sum of rows; were there one, noise alone would leave.
-        nearest = np.rint(np.clip(np.nan_to_num(value, nan=0.0), -farthest, farthest) / grid).astype(np.int64)
-        nearest += rounded_normals(scale, value.size, secret_words).reshape(value.shape)
-        return nearest.astype(np.float64) * grid
+        # Two values are apart by at most this much more than the sensitivity; noise that much longer covers it.
+        longer = 1.0 + (math.sqrt(value.size) * grid + 2.0 * error) / sensitivity
+        return _on_grid(value, grid, sigma * longer, rounded_normals)
+
+    def plus_laplace(self, value: Array, scale: float, sensitivity: float, error: float = 0.0) -> Array:
+        """On a public grid, with noise that is drawn exactly: ``docs/proofs.md``, *Exact noise*."""
+        grid = grid_of(scale)
+        # In l1, rounding moves two values apart by at most p grid more, and errors by two of them.
+        longer = 1.0 + (value.size * grid + 2.0 * error) / sensitivity
+        return _on_grid(value, grid, scale * longer, rounded_laplaces)
 
     def exponential(self, size: int) -> Array:
         return -np.log((secret_words(size).astype(np.float64) + 0.5) * 2.0**-64)
@@ -120,9 +135,19 @@ class SeededNoise(NoiseSource):
         return self._generator.integers(highs, size=(size, len(highs)))
 
 
-def grid_of(sigma: float) -> float:
-    """The power of two that releases with normal noise of sd `sigma` are rounded to."""
-    return math.ldexp(1.0, max(math.frexp(sigma)[1] - _FINER, _FINEST))
+def grid_of(size: float) -> float:
+    """The power of two that releases with noise of this size, the sigma or the scale, are rounded to."""
+    return math.ldexp(1.0, max(math.frexp(size)[1] - _FINER, _FINEST))
+
+
+def _on_grid(value: Array, grid: float, size: float, rounded: Callable[[int, int, Source], Codes]) -> Array:
+    """The value on the grid, with noise of at least this size that is drawn in steps of it."""
+    scale = math.ceil(size * _UP / grid)
+    farthest = _LARGEST * grid
+    # Not a number is no sum of rows; were there one, noise alone would leave.
+    nearest = np.rint(np.clip(np.nan_to_num(value, nan=0.0), -farthest, farthest) / grid).astype(np.int64)
+    nearest += rounded(scale, value.size, secret_words).reshape(value.shape)
+    return nearest.astype(np.float64) * grid
 
 
 def noise_from(random_state: Any) -> NoiseSource:

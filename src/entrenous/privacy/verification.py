@@ -176,7 +176,8 @@ def _verify_parts(certificate: PrivacyCertificate, found: Findings, depth: int) 
             found.checks.append(said + _domain_of_other_part(part, parts))
             others = tuple(text for text in others if text != _domain_reservation(part))
         found.reservations.extend(said + text for text in others)
-    if mechanisms_of(parts) != certificate.mechanisms:
+    # As they are written: two mechanisms count as equal however their noise was drawn.
+    if [m.to_dict() for m in mechanisms_of(parts)] != [m.to_dict() for m in certificate.mechanisms]:
         raise _false("list of mechanisms", "that of its parts", "another")
 
 
@@ -274,6 +275,8 @@ def _recomputed(problem: Problem | None, certificate: PrivacyCertificate, mechan
         ) from error
     if not true.value <= mechanism.l2_sensitivity * (1.0 + _RELATIVE):
         raise _false(f"sensitivity ({mechanism.lemma})", f">= {true.value:.9g}", f"{mechanism.l2_sensitivity:.9g}")
+    if mechanism.grid is not None and not _covers_rounding(mechanism.bound, true):
+        raise _false(f"rounding error ({mechanism.lemma})", f">= {true.error:.9g}", f"{mechanism.bound.error:.9g}")
     if mechanism.count < steps:
         raise _false("count", f">= {steps}, one noisy gradient per step", str(mechanism.count))
     if mechanism.l1_sensitivity is not None:
@@ -281,6 +284,12 @@ def _recomputed(problem: Problem | None, certificate: PrivacyCertificate, mechan
         if true_l1 is None or true_l1 > mechanism.l1_sensitivity * (1.0 + _RELATIVE):
             raise _false("l1 sensitivity", f">= {true_l1:.9g}", f"{mechanism.l1_sensitivity:.9g}")
     return true
+
+
+def _covers_rounding(stated: Bound, true: Bound) -> bool:
+    """Whether noise for the stated numbers is enough: for the error alone, or for bound and error together."""
+    alone = true.error <= stated.error * (1.0 + _RELATIVE)
+    return alone or true.value + 2.0 * true.error <= stated.value + 2.0 * stated.error
 
 
 def _on_its_records(

@@ -12,8 +12,8 @@ from entrenous.engine.pairs.surrogate_kernels import is_compiled
 from entrenous.errors import InputError
 from entrenous.problem.pair_scores import ErrorDifference, LinearDifference, Mahalanobis, Score
 from entrenous.problem.point_scores import Residual, SignedScore
-from entrenous.problem.surrogates.base import Surrogate, base_of
-from entrenous.problem.surrogates.own import Function, compiled
+from entrenous.problem.surrogates.base import Function, Surrogate, base_of
+from entrenous.problem.surrogates.own import compiled
 
 
 def with_slope_of(surrogate: Surrogate, kernel: Any) -> Any:

@@ -45,7 +45,7 @@ class Calibrate(StatisticPhase):
     """
 
     lemma: ClassVar[str] = LEMMA_19
-    single_precision: ClassVar[bool] = True
+    on_grid: ClassVar[bool] = True
 
     share: float
     """Of the budget."""

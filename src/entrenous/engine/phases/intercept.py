@@ -10,6 +10,7 @@ import numpy as np
 from entrenous.arrays import AnyArray, Array
 from entrenous.engine.phases.phase import Released, StatisticPhase
 from entrenous.engine.progress import Progress
+from entrenous.engine.rows.exact_sums import SLOPE_GRID
 from entrenous.engine.rows.rows import Rows
 from entrenous.privacy.lemmas.statistics import LEMMA_13
 from entrenous.privacy.mechanisms.mechanism import Mechanism
@@ -45,8 +46,9 @@ class InterceptRelease(StatisticPhase):
         return True
 
     def exact(self, X: Rows, y: AnyArray, w: Array) -> float:
-        """The mean before noise."""
-        return float(np.mean(np.clip(y - X.scores(w), -self.clip, self.clip)))
+        """The mean before noise, of errors cut towards zero to multiples of ``clip SLOPE_GRID``: their sum is exact."""
+        share = np.clip((y - X.scores(w)) / self.clip, -1.0, 1.0)
+        return float(np.trunc(share / SLOPE_GRID).sum() / len(share)) * SLOPE_GRID * self.clip
 
     def run(
         self, problem: Problem, X: Rows, y: AnyArray, so_far: Released, noise: NoiseSource, progress: Progress

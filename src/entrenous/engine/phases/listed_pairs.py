@@ -148,7 +148,7 @@ class ListedMinimise(Minimise):
         return Released(w, None, iterations)
 
 
-def pair_blocks(pairs: int, n_features: int) -> Iterator[slice]:
-    """A list of pairs in portions whose differences fit into a core's cache."""
-    step = max(1, _TILE // n_features)
+def pair_blocks(pairs: int, n_features: int, most: int = _TILE) -> Iterator[slice]:
+    """A list of pairs in portions of at most so many, whose differences fit into a core's cache."""
+    step = min(max(1, _TILE // n_features), most)
     return (slice(start, start + step) for start in range(0, pairs, step))

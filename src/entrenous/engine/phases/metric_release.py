@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -30,8 +29,6 @@ class MetricRelease(Phase):
     The metric is scaled to the radius of the parameter's domain: only proportions of distances are learnt.
     """
 
-    single_precision: ClassVar[bool] = True
-
     noise: Mechanism | None
     rank: int | None
     """Directions that the metric may have; ``None``: as many as there are features."""
@@ -47,6 +44,10 @@ class MetricRelease(Phase):
     @property
     def unit_rows(self) -> bool:
         return True
+
+    @property
+    def on_grid(self) -> bool:  # type: ignore[override]
+        return self.noise is not None
 
     @property
     def steps(self) -> int:

@@ -46,6 +46,10 @@ class MomentRelease(Phase):
         return True
 
     @property
+    def on_grid(self) -> bool:  # type: ignore[override]
+        return self.noise is not None
+
+    @property
     def steps(self) -> int:
         return 1
 

@@ -11,13 +11,18 @@ import numpy as np
 from entrenous.arrays import AnyArray, Array
 from entrenous.engine.phases.listed_pairs import pair_blocks
 from entrenous.engine.phases.metric_release import MetricRelease
+from entrenous.engine.rows.exact_sums import MOST_ROWS, ExactTotal
 from entrenous.engine.rows.rows import Rows
 from entrenous.engine.solvers.pair_scatter import Scatter, metric_from_scatter
 from entrenous.privacy.lemmas.metric_moments import LEMMA_21
+from entrenous.problem.features.domain import ROW_GRID
 from entrenous.problem.pair_list import PairList
 from entrenous.problem.problem import Problem
 from entrenous.problem.symmetric import from_coordinates, to_coordinates
 from entrenous.registry import part
+
+_MOST_PAIRS = MOST_ROWS // 4
+"""Pairs whose products can be added exactly: differences are up to twice as long as rows."""
 
 
 @part
@@ -52,16 +57,19 @@ class PairScatterRelease(MetricRelease):
 
     def exact(self, X: Rows, y: AnyArray) -> Array:
         rows, (a, c) = X.array(), self.weights
-        sums = np.zeros((2, rows.shape[1], rows.shape[1]))
-        for block in pair_blocks(len(y), rows.shape[1]):
+        sums = [ExactTotal((rows.shape[1], rows.shape[1]), ROW_GRID) for _ in (0, 1)]
+        for block in pair_blocks(len(y), rows.shape[1], _MOST_PAIRS):
             i, j, similar = y[block].T
             difference = rows[i] - rows[j]
             length = np.linalg.norm(difference, axis=1)
             difference *= np.divide(self.reach, length, out=np.ones_like(length), where=length > self.reach)[:, None]
+            # Cut towards zero, which only shortens it, so that the products below are exact.
+            difference = np.trunc(difference / ROW_GRID) * ROW_GRID
             for flag in (0, 1):
                 chosen = difference[similar == flag]
-                sums[flag] += chosen.T @ chosen
-        return np.concatenate([[a * float(np.sum(y[:, 2]))], c * to_coordinates(sums).ravel()])
+                sums[flag].add(chosen.T @ chosen)
+        scatter = np.array([total.value for total in sums])
+        return np.concatenate([[a * float(np.sum(y[:, 2]))], c * to_coordinates(scatter).ravel()])
 
     def solver(self, X: Rows, y: AnyArray, ridge: float) -> Callable[[Array], Array]:
         a, c = self.weights

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from entrenous.engine.phases.scale_noise import ScaleNoise
 from entrenous.engine.progress import Progress
 from entrenous.engine.rows.rows import Rows
 from entrenous.engine.streams.fold import Fold
+from entrenous.errors import PrivacyError
 from entrenous.privacy.mechanisms.mechanism import Mechanism
 from entrenous.privacy.mechanisms.sampling import Sampling
 from entrenous.privacy.noise import NoiseSource
@@ -79,8 +80,8 @@ class Phase(ABC):
     """Whether it releases a domain that later phases, and whoever scores rows, clip into."""
     gives_probability: ClassVar[bool] = False
     """Whether its scores have a link to the probability of an event."""
-    single_precision: ClassVar[bool] = False
-    """Whether rows in float32 will do."""
+    on_grid: ClassVar[bool] = False
+    """Whether it takes rows cut to a grid, so that its sums over them are exact (`engine.rows.exact_sums`)."""
     needs_array_for: ClassVar[tuple[str, str] | None] = None
     """What it needs an array of rows for and how to do without, where that is not another algorithm."""
 
@@ -108,6 +109,20 @@ class Phase(ABC):
     @abstractmethod
     def mechanism(self) -> Mechanism | None:
         """What adds its noise; ``None`` in a plan without privacy."""
+
+    def covering(self, error: float) -> Self:
+        """The same phase, whose noise also covers so large an error of what is computed (`privacy.lemmas.rounding`)."""
+        mechanism = self.mechanism
+        if mechanism is None or mechanism.bound.error == error:
+            return self
+        held = [f.name for f in fields(self) if getattr(self, f.name) is mechanism]
+        if not held:
+            raise PrivacyError(
+                "the mechanism of a phase must be one of its fields",
+                f"another one in {type(self).__name__}",
+                "Store the mechanism itself.",
+            )
+        return replace(self, **{held[0]: replace(mechanism, bound=replace(mechanism.bound, error=error))})
 
     @property
     @abstractmethod

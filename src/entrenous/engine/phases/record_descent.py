@@ -13,7 +13,7 @@ from entrenous.privacy.mechanisms.mechanism import Mechanism
 class RecordDescent(Phase):
     """Full-batch descent on a loss of single records of norm at most 1. It asks for sums only."""
 
-    single_precision: ClassVar[bool] = True
+    on_grid: ClassVar[bool] = True
     lemma: ClassVar[str]
     """The one that bounds a gradient, in units of its sensitivity."""
 

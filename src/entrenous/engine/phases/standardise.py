@@ -15,23 +15,21 @@ from entrenous.engine.phases.shrinkage import pulled, spread_by_peers, spread_by
 from entrenous.engine.progress import Progress
 from entrenous.engine.rows.rows import Rows
 from entrenous.errors import InputError, PrivacyError
-from entrenous.privacy.lemmas.pointwise import LEMMA_14, LEMMA_15
+from entrenous.privacy.lemmas.pointwise import LEMMA_14, LEMMA_15, REACH_SLACK
 from entrenous.privacy.mechanisms.mechanism import Mechanism
 from entrenous.privacy.noise import NoiseSource
 from entrenous.problem.features.cut_box import CutBox
 from entrenous.problem.features.domain import FeatureDomain
 from entrenous.problem.features.ramps import normal_ramps
-from entrenous.problem.features.shaped_box import ShapedBox
+from entrenous.problem.features.shaped_box import MOST_RAMPS, ShapedBox
 from entrenous.problem.problem import Problem
 from entrenous.registry import part
 
 COLUMN_REACH, ROW_REACH = 0.75, 0.4
 """After a first round, entries farther than this from their mean, in half-widths, and rows longer than this times
 ``sqrt(d)`` are drawn in: real rows are far inside their box, so the second round has less to hide."""
-_ROUNDING = 1e-9
 _FARTHEST = 1e15
 """Axes from the centre at which columns with shapes are cut off."""
-MOST_RAMPS = 100
 
 
 @part
@@ -41,7 +39,7 @@ class FindCentre(StatisticPhase):
 
     lemma: ClassVar[str] = LEMMA_14
     finds_bounds: ClassVar[bool] = True
-    single_precision: ClassVar[bool] = True
+    on_grid: ClassVar[bool] = True
 
     share: float
     half_width: float
@@ -85,7 +83,6 @@ class Standardise(StatisticPhase):
 
     lemma: ClassVar[str] = LEMMA_15
     finds_bounds: ClassVar[bool] = True
-    single_precision: ClassVar[bool] = True
 
     share: float
     reach: float
@@ -114,6 +111,10 @@ class Standardise(StatisticPhase):
         return self.noise is None
 
     @property
+    def on_grid(self) -> bool:  # type: ignore[override]
+        return self.noise is not None
+
+    @property
     def numbers(self) -> dict[str, Any]:
         return {"standardise": {"share": self.share, "reach": self.reach, "weight": self.weight}}
 
@@ -136,7 +137,7 @@ class Standardise(StatisticPhase):
 
     def check(self, domain: FeatureDomain) -> None:
         """The domain is public or released, so that an error tells nothing about a row."""
-        if self.noise is not None and domain.reach > self.reach * (1.0 + _ROUNDING):
+        if self.noise is not None and domain.reach > self.reach * (1.0 + REACH_SLACK):
             raise PrivacyError(
                 f"standardising is priced for rows whose entries are at most {self.reach:g}",
                 f"{domain.reach:g}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -110,9 +111,16 @@ class Streaming(OnlinePhase):
         """The result of a step (the last) as it leaves the phase: with noise and projected; as it is without noise."""
         if self.output_noise is None:
             return w
-        return problem.domain.project(
-            release_parameter(self.output_noise, problem, w, noise, unit=float(self._divisor(step)))
-        )
+        unit = float(self._divisor(step))
+        return problem.domain.project(release_parameter(self._covering_grid(problem), problem, w, noise, unit=unit))
+
+    def _covering_grid(self, problem: Problem) -> Mechanism | None:
+        """The mechanism; where every iterate is released, one bound is for all, and so is what the grid rounds."""
+        mechanism = self.output_noise
+        if mechanism is None or mechanism.grid is None or not self.every_iterate:
+            return mechanism
+        rounded = math.sqrt(self.steps * problem.dimension) * mechanism.grid / 2.0
+        return replace(mechanism, bound=replace(mechanism.bound, error=mechanism.bound.error + rounded))
 
     def _divisor(self, step: int | None = None) -> int:
         """Every iterate is released in units of t w_t, so the noise of w_t is divided by its own t."""

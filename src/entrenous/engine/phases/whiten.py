@@ -45,7 +45,7 @@ class Whiten(StatisticPhase):
 
     lemma: ClassVar[str] = LEMMA_18
     finds_bounds: ClassVar[bool] = True
-    single_precision: ClassVar[bool] = True
+    on_grid: ClassVar[bool] = True
     needs_array_for: ClassVar[tuple[str, str] | None] = (
         "whitening mixes the columns, so it reads dense rows",
         "Leave out the option whiten",

@@ -13,6 +13,7 @@ from entrenous.engine.rows.capped_kernel import capped_sum
 from entrenous.engine.rows.capped_slopes import CappedSlopes
 from entrenous.engine.rows.class_moments import ClassMoments
 from entrenous.engine.rows.error_slopes import ErrorSlopes
+from entrenous.engine.rows.exact_sums import MOST_ROWS, SLOPE_GRID, ExactTotal, short_digits
 from entrenous.engine.rows.histogram_kernel import add_counts
 from entrenous.engine.rows.registry import row_kind
 from entrenous.engine.rows.residual_kernel import residual_sum
@@ -20,7 +21,7 @@ from entrenous.engine.rows.rows import Rows
 from entrenous.engine.rows.shaped import ShapedRows
 from entrenous.errors import InputError
 from entrenous.problem.features.box import FeatureBounds
-from entrenous.problem.features.domain import FeatureDomain
+from entrenous.problem.features.domain import ROW_GRID, FeatureDomain
 from entrenous.problem.features.shaped_box import ShapedBox
 
 _FREE_ORDER = {"reassoc", "contract", "nsz"}
@@ -61,10 +62,10 @@ class DenseRows(Rows):
     def inside(self, domain: FeatureDomain) -> DenseRows:
         return DenseRows(domain.to_internal(self.table))
 
-    def inside_single(self, domain: FeatureDomain) -> Rows:
+    def inside_on_grid(self, domain: FeatureDomain) -> Rows:
         if isinstance(domain, ShapedBox):
             return ShapedRows.inside_box(domain, self.table)
-        return DenseRows(domain.to_internal_single(self.table))
+        return DenseRows(domain.to_internal_on_grid(self.table))
 
     def take(self, chosen: AnyArray | slice) -> DenseRows:
         return DenseRows(self.table[chosen])
@@ -102,10 +103,10 @@ class DenseRows(Rows):
         return mean
 
     def mean_squares(self) -> Array:
-        total = np.zeros(self.shape[1])
-        for block in row_blocks(self.table):
-            total += np.square(self.table[block], dtype=np.float64).sum(axis=0)
-        return total / len(self)
+        total = ExactTotal(self.shape[1], ROW_GRID)
+        for block in row_blocks(self.table, most=MOST_ROWS):
+            total.add(np.square(self.table[block], dtype=np.float64).sum(axis=0))
+        return total.value / len(self)
 
     def histograms(self, low: Array, high: Array, bins: int, within: FeatureBounds, columns: AnyArray) -> Array:
         least, most = (side[columns] for side in within.sides())
@@ -117,40 +118,43 @@ class DenseRows(Rows):
     def capped_sum(self, w: Array, intercept: float, y: AnyArray, slopes: CappedSlopes) -> tuple[Array, float]:
         if not self.table.flags.c_contiguous:
             return super().capped_sum(w, intercept, y, slopes)
-        at = np.ascontiguousarray(w, dtype=self.table.dtype)
-        total, level = capped_sum(self.table, at, intercept, y, slopes.event, slopes.other, slopes.cap)
-        return total, float(level)
+        weights = slopes.event / slopes.cap, slopes.other / slopes.cap
+        high, low, level = capped_sum(self.table, short_digits(w), intercept, y, *weights)
+        unit = SLOPE_GRID * slopes.cap
+        return (high + low) * unit, float(level) * unit
 
     def residual_sum(self, w: Array, intercept: float, y: AnyArray, slopes: ErrorSlopes) -> tuple[Array, float, float]:
         if not self.table.flags.c_contiguous:
             return super().residual_sum(w, intercept, y, slopes)
-        at = np.ascontiguousarray(w, dtype=self.table.dtype)
-        total, level, filled = residual_sum(self.table, at, intercept, y, slopes.cap, slopes.fades)
-        return total, float(level), float(filled)
+        high, low, level, filled = residual_sum(self.table, short_digits(w), intercept, y, slopes.cap, slopes.fades)
+        unit = SLOPE_GRID * slopes.cap
+        return (high + low) * unit, float(level) * unit, float(filled) * SLOPE_GRID
 
     def spread(self) -> Array:
         return np.sqrt(np.einsum("ij,ij->j", self.table, self.table) / len(self))
 
     def second_moments(self) -> Array:
         d = self.shape[1]
-        total = np.zeros((d, d))
-        # In double precision whatever the rows are in, and by blocks, so that there is no second table.
-        for block in row_blocks(self.table, least=d):
+        total = ExactTotal((d, d), ROW_GRID)
+        # By blocks, so that there is no second table. For rows on the grid, all that BLAS adds up are whole numbers of
+        # 2^-40 below 2^53 of them: exact, in whatever order it adds.
+        for block in row_blocks(self.table, least=d, most=MOST_ROWS):
             part = self.table[block].astype(np.float64, copy=False)
-            total += part.T @ part
-        return total
+            total.add(part.T @ part)
+        return total.value
 
     def class_moments(self, y: AnyArray) -> ClassMoments:
         d = self.shape[1]
-        sums, seconds = np.zeros((2, d)), np.zeros((2, d, d))
+        sums, seconds = np.zeros((2, d)), [ExactTotal((d, d), ROW_GRID) for _ in (0, 1)]
         # By blocks, because the rows of a class are a copy; a block is at least as long as wide, so that adding to the
         # d x d matrices costs no more than the products.
-        for block in row_blocks(self.table, least=d):
+        for block in row_blocks(self.table, least=d, most=MOST_ROWS):
             for code in (0, 1):
-                rows = self.table[block][y[block] == code]
+                rows = self.table[block][y[block] == code].astype(np.float64, copy=False)
                 sums[code] += rows.sum(axis=0)
-                seconds[code] += rows.T @ rows
-        return ClassMoments(len(self), float(np.count_nonzero(y == 1)), sums, seconds)
+                seconds[code].add(rows.T @ rows)
+        events = float(np.count_nonzero(y == 1))
+        return ClassMoments(len(self), events, sums, np.array([second.value for second in seconds]))
 
     def array(self) -> Array:
         return np.ascontiguousarray(self.table, dtype=np.float64)

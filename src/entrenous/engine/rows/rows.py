@@ -11,6 +11,7 @@ from entrenous.arrays import AnyArray, Array, Codes
 from entrenous.engine.rows.capped_slopes import CappedSlopes
 from entrenous.engine.rows.class_moments import ClassMoments
 from entrenous.engine.rows.error_slopes import ErrorSlopes
+from entrenous.engine.rows.exact_sums import SLOPE_GRID, short_digits
 from entrenous.errors import InputError
 from entrenous.problem.features.box import FeatureBounds
 from entrenous.problem.features.domain import FeatureDomain
@@ -51,8 +52,11 @@ class Rows(ABC):
     def inside(self, domain: FeatureDomain) -> Rows:
         """Rows in the user's units, clipped into the domain and mapped to internal units: every norm is at most 1."""
 
-    def inside_single(self, domain: FeatureDomain) -> Rows:
-        """As `inside`, in single precision where that saves memory."""
+    def inside_on_grid(self, domain: FeatureDomain) -> Rows:
+        """As `inside`, with entries cut to a grid, so that sums over the rows do not round (`exact_sums`).
+
+        A kind that has no such form gives its rows as they are, and its sums round.
+        """
         return self.inside(domain)
 
     @abstractmethod
@@ -99,17 +103,24 @@ class Rows(ABC):
         return np.diagonal(self.second_moments()) / len(self)
 
     def capped_sum(self, w: Array, intercept: float, y: AnyArray, slopes: CappedSlopes) -> tuple[Array, float]:
-        """``sum_i a_i s_i x_i`` and ``sum_i a_i s_i``, a_i the capped slope of row i at its score, s_i its sign."""
-        signed = slopes.at(self.scores(w) + intercept, y)
-        return self.weighted_sum(signed), float(signed.sum())
+        """``sum_i a_i s_i x_i`` and ``sum_i a_i s_i``, a_i the capped slope of row i at its score, s_i its sign.
+
+        Slopes are cut towards zero to multiples of ``SLOPE_GRID`` times the cap.
+        """
+        unit = SLOPE_GRID * slopes.cap
+        whole = np.trunc(slopes.at(self.scores(short_digits(w)) + intercept, y) / unit)
+        return self.weighted_sum(whole) * unit, float(whole.sum()) * unit
 
     def residual_sum(self, w: Array, intercept: float, y: AnyArray, slopes: ErrorSlopes) -> tuple[Array, float, float]:
         """``sum_i a_i x_i``, ``sum_i a_i`` and ``sum_i u_i^2`` for the errors of these scores.
 
-        a_i is the slope of error i and u_i how much of the cap it fills.
+        a_i is the slope of error i, cut towards zero to the same multiples, and u_i how much of the cap it fills,
+        rounded up.
         """
-        pulls, filled = slopes.at(y - self.scores(w) - intercept)
-        return self.weighted_sum(pulls), float(pulls.sum()), float(filled.sum())
+        unit = SLOPE_GRID * slopes.cap
+        pulls, filled = slopes.at(y - self.scores(short_digits(w)) - intercept)
+        whole, more = np.trunc(pulls / unit), np.ceil(np.minimum(filled + SLOPE_GRID, 1.0) / SLOPE_GRID)
+        return self.weighted_sum(whole) * unit, float(whole.sum()) * unit, float(more.sum()) * SLOPE_GRID
 
     def class_moments(self, y: AnyArray) -> ClassMoments:
         """Count, sums and second moments by class (codes 0 and 1); those of two tables are added with ``+``."""

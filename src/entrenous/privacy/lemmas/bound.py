@@ -25,12 +25,14 @@ class Bound:
     l1: float | None = None
     numbers: Mapping[str, Any] = field(default_factory=dict, compare=False, hash=False)
     """The public numbers that reproduce it, beside the problem and the number of records."""
+    error: float = field(default=0.0, compare=False, hash=False)
+    """How far what is computed may be from what the lemma is about, in l2 (`rounding`). The noise covers it."""
 
     def __post_init__(self) -> None:
         sizes = (self.value,) if self.l1 is None else (self.value, self.l1)
-        real = all(isinstance(size, int | float) and not isinstance(size, bool) for size in sizes)
+        real = all(isinstance(size, int | float) and not isinstance(size, bool) for size in (*sizes, self.error))
         # Infinite where nothing bounds it: no mechanism takes such a one.
-        if not (real and all(size > 0.0 for size in sizes) and isinstance(self.lemma, str)):
+        if not (real and all(size > 0.0 for size in sizes) and self.error >= 0.0 and isinstance(self.lemma, str)):
             raise PrivacyError(
                 "a bound needs a positive number and the name of its lemma",
                 f"value={self.value!r}, l1={self.l1!r}, lemma={self.lemma!r}",
@@ -39,7 +41,8 @@ class Bound:
 
     def times(self, factor: float) -> Bound:
         """The bound of the release multiplied by a public factor."""
-        return replace(self, value=self.value * factor, l1=None if self.l1 is None else self.l1 * factor)
+        l1 = None if self.l1 is None else self.l1 * factor
+        return replace(self, value=self.value * factor, l1=l1, error=self.error * factor)
 
     def l2_only(self) -> Bound:
         """The bound without its l1 figure, for noise that is priced by the l2 change alone."""

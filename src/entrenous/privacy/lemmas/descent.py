@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from entrenous.errors import AssumptionError
 from entrenous.privacy.lemmas.bound import Bound, lemma
 from entrenous.privacy.lemmas.gradients import all_pairs_gradient_sensitivity
+from entrenous.privacy.lemmas.rounding import descent_error
 from entrenous.problem.problem import Problem
 
 LEMMA_3, LEMMA_4 = "Lemma 3", "Lemma 4"
@@ -72,13 +74,14 @@ def _last_iterate(problem: Problem, n: int, numbers: Mapping[str, Any]) -> Bound
     need_convex_problem(problem)
     if numbers.get("average_from", numbers["steps"]) != numbers["steps"]:
         raise ValueError("the last iterate, not an average")
-    return strongly_convex_descent_sensitivity(
+    bound = strongly_convex_descent_sensitivity(
         all_pairs_gradient_sensitivity(problem, n),
         strong_convexity=problem.strong_convexity,
         smoothness=problem.full_smoothness(n) + problem.ridge,
         step_size=numbers["step_size"],
         steps=numbers["steps"],
     )
+    return _with_rounding(bound, problem, n, numbers)
 
 
 @lemma(LEMMA_4)
@@ -86,10 +89,15 @@ def _average(problem: Problem, n: int, numbers: Mapping[str, Any]) -> Bound:
     need_convex_problem(problem)
     if numbers["average_from"] > numbers["steps"]:
         raise ValueError("an average that begins before the last step")
-    return convex_descent_sensitivity(
+    bound = convex_descent_sensitivity(
         all_pairs_gradient_sensitivity(problem, n),
         smoothness=problem.full_smoothness(n) + problem.ridge,
         step_size=numbers["step_size"],
         steps=numbers["steps"],
         average_from=numbers["average_from"],
     )
+    return _with_rounding(bound, problem, n, numbers)
+
+
+def _with_rounding(bound: Bound, problem: Problem, n: int, numbers: Mapping[str, Any]) -> Bound:
+    return replace(bound, error=descent_error(problem, n, steps=numbers["steps"], step_size=numbers["step_size"]))

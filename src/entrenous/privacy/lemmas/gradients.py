@@ -11,6 +11,7 @@ from typing import Any
 
 from entrenous.errors import AssumptionError
 from entrenous.privacy.lemmas.bound import Bound, lemma
+from entrenous.privacy.lemmas.rounding import pair_sum_error
 from entrenous.problem.pair_list import PairList
 from entrenous.problem.problem import Problem
 
@@ -49,7 +50,8 @@ def all_pairs_gradient_sensitivity(problem: Problem, n: int) -> Bound:
     Proof: ``docs/proofs.md``, Lemma 2.
     """
     change = pair_gradient_sensitivity(problem, same_iterate=True).value
-    return Bound(problem.score.counted_orders * change / n, LEMMA_2)
+    error = pair_sum_error(problem, n)
+    return Bound(problem.score.counted_orders * change / n, LEMMA_2, error=error)
 
 
 def listed_pairs_gradient_sensitivity(problem: Problem, listed: PairList) -> Bound:
@@ -64,7 +66,8 @@ def listed_pairs_gradient_sensitivity(problem: Problem, listed: PairList) -> Bou
     if not problem.score.listed_pairs:
         raise AssumptionError(f"{LEMMA_12} needs a metric", f"task={problem.task!r}", f"For all pairs use {LEMMA_2}.")
     change = pair_gradient_sensitivity(problem, same_iterate=True).value
-    return Bound(listed.most * change / listed.pairs, LEMMA_12, numbers={"pair_list": asdict(listed)})
+    numbers, error = {"pair_list": asdict(listed)}, pair_sum_error(problem, listed.pairs)
+    return Bound(listed.most * change / listed.pairs, LEMMA_12, numbers=numbers, error=error)
 
 
 def pointwise_gradient_sensitivity(problem: Problem, records: int) -> Bound:
@@ -78,7 +81,7 @@ def pointwise_gradient_sensitivity(problem: Problem, records: int) -> Bound:
         raise AssumptionError(
             f"{LEMMA_9} needs a pointwise loss", f"task={problem.task!r}", f"For pairs use {LEMMA_1} or {LEMMA_2}."
         )
-    return Bound(2.0 * problem.lipschitz / records, LEMMA_9)
+    return Bound(2.0 * problem.lipschitz / records, LEMMA_9, error=pair_sum_error(problem, records))
 
 
 @lemma(LEMMA_1, per_step=True)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from entrenous.privacy.lemmas.bound import Bound, lemma
+from entrenous.privacy.lemmas.rounding import exact_sum_error
 from entrenous.problem.pair_list import PairList
 from entrenous.problem.problem import Problem
 
@@ -47,7 +49,8 @@ def pair_scatter_sensitivity(listed: PairList, reach: float, weights: tuple[floa
 @lemma(LEMMA_20)
 def _labelled_moments(problem: Problem, n: int, numbers: Mapping[str, Any]) -> Bound:
     a, b, c = map(_positive, numbers["labelled_moments"]["weights"])
-    return labelled_moments_sensitivity(problem.diameter / 2.0, (a, b, c))
+    bound = labelled_moments_sensitivity(problem.diameter / 2.0, (a, b, c))
+    return replace(bound, error=exact_sum_error(n * (a + b + c)))
 
 
 @lemma(LEMMA_21)
@@ -55,7 +58,10 @@ def _pair_scatter(problem: Problem, n: int, numbers: Mapping[str, Any]) -> Bound
     stated = numbers["pair_scatter"]
     a, c = map(_positive, stated["weights"])
     listed = PairList(**numbers["pair_list"]).checked_for(n)
-    return pair_scatter_sensitivity(listed, _positive(stated["reach"]), (a, c))
+    reach = _positive(stated["reach"])
+    bound = pair_scatter_sensitivity(listed, reach, (a, c))
+    # Rounding may also leave a difference a little longer than the reach.
+    return replace(bound, error=exact_sum_error(listed.pairs * (a + c * reach**2) + bound.value))
 
 
 def _positive(thing: Any) -> float:

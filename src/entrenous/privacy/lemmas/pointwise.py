@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from entrenous.privacy.lemmas.bound import Bound, lemma
+from entrenous.privacy.lemmas.rounding import exact_sum_error
 from entrenous.privacy.lemmas.statistics import varying_features
 from entrenous.problem.problem import Problem
 
@@ -17,6 +19,8 @@ SQUARES_IN_BOX = 1.66
 """Weight of mean squares, per unit of reach, at which they cost nothing beside means over a box (proof of Lemma 15)."""
 FILLED_WEIGHT = SQUARES_IN_BOX / 2.0
 """Weight at which squares of how much of its cap an error fills cost nothing beside the gradient (Lemma 23)."""
+REACH_SLACK = 1e-9
+"""Share by which an entry of a row may be larger than the reach that standardising is priced for."""
 _IN_BALL = 2.1501
 """``sqrt(2 max (1+t)^2 (1 + (1-t)^2)/(1 + t^2))`` over t in [0, 1], rounded up: what both cost over a ball."""
 
@@ -87,7 +91,7 @@ def second_moment_sensitivity(n: int) -> Bound:
 
 @lemma(LEMMA_14)
 def _mean_row(problem: Problem, n: int, numbers: Mapping[str, Any]) -> Bound:
-    return mean_row_sensitivity(n)
+    return replace(mean_row_sensitivity(n), error=exact_sum_error(1.0))
 
 
 @lemma(LEMMA_15)
@@ -99,26 +103,27 @@ def _means_and_squares(problem: Problem, n: int, numbers: Mapping[str, Any]) -> 
     bound, weight = means_and_squares_sensitivity(n, columns, reach)
     if not 0.0 < float(stated["weight"]) <= weight * (1.0 + 1e-9):
         raise ValueError(f"a weight of the squares of at most {weight:g}")
-    return bound
+    # An entry may exceed the stated reach by as much as the check of a domain lets through.
+    return replace(bound, error=exact_sum_error(2.0) + 2.0 * REACH_SLACK * bound.value)
 
 
 @lemma(LEMMA_16)
 def _event_share(problem: Problem, n: int, numbers: Mapping[str, Any]) -> Bound:
-    return event_share_sensitivity(n)
+    return replace(event_share_sensitivity(n), error=exact_sum_error(1.0))
 
 
 @lemma(LEMMA_17, per_step=True)
 def _capped_gradient(problem: Problem, n: int, numbers: Mapping[str, Any]) -> Bound:
-    return capped_gradient_sensitivity()
+    return replace(capped_gradient_sensitivity(), error=exact_sum_error(n / 2.0))
 
 
 @lemma(LEMMA_23, per_step=True)
 def _residual_gradient(problem: Problem, n: int, numbers: Mapping[str, Any]) -> Bound:
     if not 0.0 < float(numbers["filled_weight"]) <= FILLED_WEIGHT * (1.0 + 1e-9):
         raise ValueError(f"a weight of the squares of at most {FILLED_WEIGHT:g}")
-    return residual_gradient_sensitivity()
+    return replace(residual_gradient_sensitivity(), error=exact_sum_error(2.0 * n))
 
 
 @lemma(LEMMA_18)
 def _second_moment(problem: Problem, n: int, numbers: Mapping[str, Any]) -> Bound:
-    return second_moment_sensitivity(n)
+    return replace(second_moment_sensitivity(n), error=exact_sum_error(1.0))

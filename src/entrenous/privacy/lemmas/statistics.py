@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from entrenous.privacy.lemmas.bound import Bound, lemma
+from entrenous.privacy.lemmas.rounding import exact_sum_error
 from entrenous.problem.problem import Problem
 
 LEMMA_8, LEMMA_11, LEMMA_13, LEMMA_19 = "Lemma 8", "Lemma 11", "Lemma 13", "Lemma 19"
@@ -64,7 +66,8 @@ def record_histogram_sensitivity() -> Bound:
 @lemma(LEMMA_8)
 def _moments(problem: Problem, n: int, numbers: Mapping[str, Any]) -> Bound:
     a, b, c = numbers["weights"]
-    return class_moments_sensitivity(problem.diameter / 2.0, (a, b, c))
+    bound = class_moments_sensitivity(problem.diameter / 2.0, (a, b, c))
+    return replace(bound, error=exact_sum_error(n * (a + 2.0 * b + 2.0 * c)))
 
 
 @lemma(LEMMA_11)
@@ -74,7 +77,8 @@ def _histograms(problem: Problem | None, n: int, numbers: Mapping[str, Any]) -> 
 
 @lemma(LEMMA_13)
 def _intercept(problem: Problem, n: int, numbers: Mapping[str, Any]) -> Bound:
-    return clipped_mean_sensitivity(n, float(numbers["intercept"]["clip"]))
+    clip = float(numbers["intercept"]["clip"])
+    return replace(clipped_mean_sensitivity(n, clip), error=exact_sum_error(clip))
 
 
 @lemma(LEMMA_19)

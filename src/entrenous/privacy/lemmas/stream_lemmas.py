@@ -8,6 +8,7 @@ from typing import Any
 
 from entrenous.privacy.lemmas.bound import Bound, lemma
 from entrenous.privacy.lemmas.descent import need_convex_problem
+from entrenous.privacy.lemmas.rounding import stream_error
 from entrenous.privacy.lemmas.stream_bounds import stream_sensitivity
 from entrenous.problem.problem import Problem
 from entrenous.problem.streams.stream import Stream
@@ -19,7 +20,8 @@ STREAM_LEMMAS = (LEMMA_5, LEMMA_6, LEMMA_10)
 def stream_bound(stream: Stream, problem: Problem, n: int, seed: int, phase: int) -> Bound:
     """The best of Lemmas 5, 6 and 10 that applies, on the pairs that the public seed draws among n records."""
     value, name = stream_sensitivity(stream, problem, n, seed, phase)
-    return Bound(value, name, numbers={"stream": asdict(stream), "phase": phase, "index_seed": seed})
+    numbers, error = {"stream": asdict(stream), "phase": phase, "index_seed": seed}, stream_error(problem, stream, n)
+    return Bound(value, name, numbers=numbers, error=error)
 
 
 @lemma(LEMMA_5)

@@ -7,9 +7,10 @@ from typing import ClassVar
 
 from entrenous.arrays import Array
 from entrenous.errors import PrivacyError
-from entrenous.privacy.mechanisms.mechanism import EXACT, FLOAT, SEEDED, Mechanism
+from entrenous.privacy.mechanisms.mechanism import Mechanism
+from entrenous.privacy.mechanisms.on_grid import OnGrid
 from entrenous.privacy.mechanisms.sampling import Sampling
-from entrenous.privacy.noise import NoiseSource, grid_of
+from entrenous.privacy.noise import NoiseSource
 from entrenous.registry import part
 
 
@@ -39,7 +40,7 @@ class NormalNoise(Mechanism):
         return values
 
     def release(self, value: Array, source: NoiseSource) -> Array:
-        return source.plus_normal(value, self.sigma, self.bound.value)
+        return source.plus_normal(value, self.sigma, self.bound.value, self.bound.error)
 
     def noise_of_steps(self, source: NoiseSource, steps: int, dimension: int) -> Array:
         return self.draw(source, steps * dimension).reshape(steps, dimension)
@@ -50,26 +51,10 @@ class NormalNoise(Mechanism):
 
 @part
 @dataclass(frozen=True)
-class Gaussian(NormalNoise):
+class Gaussian(OnGrid, NormalNoise):
     """Normal noise of sd `sigma` per coordinate."""
 
     kind: ClassVar[str] = "gaussian"
-    draws: ClassVar[tuple[str, ...]] = (EXACT, FLOAT, SEEDED)
-
-    noise: str | None = field(default=EXACT, kw_only=True, compare=False)
-
-    @property
-    def grid(self) -> float | None:
-        return grid_of(self.sigma) if self.noise == EXACT else None
-
-    def noise_of_steps(self, source: NoiseSource, steps: int, dimension: int) -> Array:
-        if self.noise == EXACT:
-            raise PrivacyError(
-                "noise for a compiled loop is drawn in floating point",
-                'a mechanism that states "grid-exact"',
-                'Use SampledGaussian, or Gaussian(..., noise="float").',
-            )
-        return super().noise_of_steps(source, steps, dimension)
 
 
 @part

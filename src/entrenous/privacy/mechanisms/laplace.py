@@ -11,13 +11,14 @@ import numpy as np
 from entrenous.arrays import Array
 from entrenous.errors import PrivacyError
 from entrenous.privacy.mechanisms.mechanism import Mechanism
+from entrenous.privacy.mechanisms.on_grid import OnGrid
 from entrenous.privacy.noise import NoiseSource
 from entrenous.registry import part
 
 
 @part
 @dataclass(frozen=True)
-class Laplace(Mechanism):
+class Laplace(OnGrid):
     """Laplace noise of `scale` on every coordinate, priced by the l1 sensitivity."""
 
     kind: ClassVar[str] = "laplace"
@@ -38,6 +39,11 @@ class Laplace(Mechanism):
     def draw(self, source: NoiseSource, dimension: int) -> Array:
         return self.scale * source.laplace(dimension)
 
+    def release(self, value: Array, source: NoiseSource) -> Array:
+        assert self.bound.l1 is not None
+        # The error is known in l2; in l1 it is at most sqrt(p) times that.
+        return source.plus_laplace(value, self.scale, self.bound.l1, math.sqrt(value.size) * self.bound.error)
+
     def rms(self, dimension: int) -> float:
         return self.scale * math.sqrt(2.0)
 
@@ -45,7 +51,11 @@ class Laplace(Mechanism):
 @part
 @dataclass(frozen=True)
 class L2Laplace(Mechanism):
-    """Noise of density proportional to ``exp(-||z||/scale)``: the K-norm mechanism of the l2 ball."""
+    """Noise of density proportional to ``exp(-||z||/scale)``: the K-norm mechanism of the l2 ball.
+
+    It is drawn in floating point, and says so: coordinates depend on one another. One alone is Laplace's law, but what
+    draws exactly has to do so in any dimension, because a mechanism does not know its own.
+    """
 
     kind: ClassVar[str] = "l2-laplace"
     noise_field: ClassVar[str] = "scale"

@@ -146,7 +146,10 @@ class Mechanism(ABC):
             else {"scheme": sample.scheme, "population": sample.population, "sample": sample.sample},
             "scope": self.scope,
         }
-        return stated if self.noise is None else {**stated, "noise": self.noise, "grid": self.grid}
+        if self.noise is None:
+            return stated
+        error = None if self.grid is None else self.bound.error
+        return {**stated, "noise": self.noise, "grid": self.grid, "error": error}
 
     def __str__(self) -> str:
         times = f"{self.count:,} x " if self.count > 1 else ""
@@ -178,7 +181,9 @@ def mechanism_from(stated: Mapping[str, Any]) -> Mechanism:
     other = "scale" if kind.noise_field == "sigma" else "sigma"
     if content.pop(other) is not None:
         raise PrivacyError(f"a {kind.kind} has no {other}", repr(stated[other]), "Do not rely on it.")
-    bound = Bound(content.pop("l2_sensitivity"), content.pop("lemma"), content.pop("l1_sensitivity"))
+    error = content.pop("error", None)
+    sizes = content.pop("l2_sensitivity"), content.pop("lemma"), content.pop("l1_sensitivity")
+    bound = Bound(*sizes, error=0.0 if error is None else error)
     sampling = content.pop("sampling")
     grid, content["noise"] = content.pop("grid", None), content.get("noise")
     takes_sample = "sampling" in {f.name for f in fields(kind)}

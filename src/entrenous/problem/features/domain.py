@@ -33,8 +33,9 @@ _LARGEST, _SMALLEST = 1e150, 1e-100
 _ROUNDING = 1e-12
 """Internal units by which rounding may push a row out of the domain that it lies in, as the corners of a box."""
 
-TO_SINGLE = 2.0**-23
-"""Twice what rounding to float32 can add to a number, as a share of it."""
+ROW_GRID = 2.0**-20
+"""Rows that are summed up exactly have entries that are multiples of this. Entries are cut towards zero to such a
+multiple, so that norms stay at most 1. Float32 holds them, and float64 holds sums of them without rounding."""
 
 Numbers = float | tuple[float, ...]
 
@@ -145,15 +146,25 @@ class FeatureDomain(ABC):
             _draw_into_unit_ball(part)
         return rows
 
-    def to_internal_single(self, X: AnyArray) -> AnyArray:
-        """As `to_internal`, in float32: norms stay at most 1 after rounding to it."""
+    def to_internal_on_grid(self, X: AnyArray) -> AnyArray:
+        """As `to_internal`, with entries cut to multiples of `ROW_GRID`, in float32, which holds them exactly.
+
+        The norms of these very numbers are checked, in whole numbers, to be at most 1.
+        """
         # Imported here: most of what the library does needs no compiler.
-        from entrenous.problem.features.clip_kernel import into_single
+        from entrenous.problem.features.clip_kernel import into_grid
 
         d = X.shape[1]
-        low, high, origin, _, scale = (np.ascontiguousarray(np.broadcast_to(side, d)) for side in self._map)
-        rows = np.empty(X.shape, dtype=np.float32)
-        into_single(X, low, high, origin, scale, np.empty(d), rows)
+        rows = np.empty((len(X), d + self.added_entries), dtype=np.float32)
+        if self.keeps_columns:
+            low, high, origin, _, scale = (np.ascontiguousarray(np.broadcast_to(side, d)) for side in self._map)
+            into_grid(X, low, high, origin, scale, np.empty(d), rows)
+            return rows
+        # The map is in the rows already: what is left is to cut them.
+        width = rows.shape[1]
+        everything = np.full(width, -_LARGEST), np.full(width, _LARGEST), np.zeros(width), np.ones(width)
+        for block in row_blocks(rows):
+            into_grid(self.to_internal(X[block]), *everything, np.empty(width), rows[block])
         return rows
 
     def clipped(self, X: Array) -> Array:

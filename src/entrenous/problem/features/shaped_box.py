@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from entrenous.arrays import AnyArray, Array, row_blocks
+from entrenous.arrays import Array
 from entrenous.errors import InputError
 from entrenous.problem.features.cut_box import CutBox
-from entrenous.problem.features.domain import TO_SINGLE
 from entrenous.registry import part
 
+MOST_RAMPS = 100
+_HIGHEST = 2.0**10
+"""The norm of all ramps' heights together: more, and sums of ramps lose digits."""
 _FARTHEST = 1e30
 """Entries that float32 holds, and whose squares do not overflow."""
 
@@ -57,6 +60,12 @@ class ShapedBox(CutBox):
             raise InputError(
                 f"a shaped box needs entries of at most {_FARTHEST:g} axes", "a wider range", "Use longer axes."
             )
+        if middles.size > MOST_RAMPS or np.linalg.norm(heights) * math.sqrt(max(1, len(self.shaped))) > _HIGHEST:
+            raise InputError(
+                f"a shaped box has at most {MOST_RAMPS} ramps per column, and heights of norm {_HIGHEST:g} at most",
+                "more",
+                "Use fewer or lower ramps.",
+            )
         known = all(isinstance(j, int) and 0 <= j < len(self.low) for j in self.shaped)
         if not known or list(self.shaped) != sorted(set(self.shaped)):
             raise InputError("shaped must be numbers of features, in order", repr(self.shaped), "Count from 0.")
@@ -84,12 +93,6 @@ class ShapedBox(CutBox):
         edges = np.array(self.edges)
         values: Array = np.clip((entries[..., None] - edges[:-1]) / np.diff(edges), 0.0, 1.0)
         return values
-
-    def to_internal_single(self, X: AnyArray) -> AnyArray:
-        rows = np.empty((len(X), X.shape[1] + self.added_entries), dtype=np.float32)
-        for block in row_blocks(rows):
-            rows[block] = self.to_internal(X[block]) * (1.0 - TO_SINGLE)
-        return rows
 
     def to_user(self, w: Array, intercept: float) -> tuple[Array, float]:
         """Slopes per unit of the user's, then what each ramp adds to the score from its lower edge to its upper one."""

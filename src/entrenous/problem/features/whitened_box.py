@@ -8,10 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from entrenous.arrays import AnyArray, Array, row_blocks
+from entrenous.arrays import Array
 from entrenous.errors import InputError
 from entrenous.problem.features.cut_box import CutBox
-from entrenous.problem.features.domain import TO_SINGLE
 from entrenous.problem.symmetric import from_lower_triangle
 from entrenous.registry import part
 
@@ -56,12 +55,6 @@ class WhitenedBox(CutBox):
     def matrix(self) -> Array:
         """W, whole."""
         return from_lower_triangle(np.array(self.whitening))
-
-    def to_internal_single(self, X: AnyArray) -> AnyArray:
-        rows = np.empty(X.shape, dtype=np.float32)
-        for block in row_blocks(rows):
-            rows[block] = self.to_internal(X[block]) * (1.0 - TO_SINGLE)
-        return rows
 
     def mixed(self, rows: Array) -> Array:
         # Imported here: most of what the library does needs no compiler.

@@ -14,6 +14,8 @@ from entrenous.arrays import Array
 from entrenous.errors import InputError
 from entrenous.registry import part
 
+Function = Callable[[float], float]
+
 
 class Interval(NamedTuple):
     """Closed interval of reachable margins."""
@@ -27,6 +29,10 @@ class Hoelder(NamedTuple):
 
     exponent: float
     constant: float
+
+
+_QUOTIENT_STEP = 1e-6
+"""Half-width of a difference quotient: its rounding and, for a phi of unit scale, its truncation are near 1e-10."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +58,11 @@ class Surrogate(ABC):
     def hoelder(self) -> Hoelder:
         """Exponent and constant of phi' on the whole line."""
 
+    def curvature(self, t: Array) -> Array:
+        """phi''(t), elementwise, where `smoothness` is finite; this default is a difference quotient of phi'."""
+        step = _QUOTIENT_STEP * (1.0 + np.abs(t))
+        return (self.derivative(t + step) - self.derivative(t - step)) / (2.0 * step)
+
     slope_is_affine: ClassVar[bool] = False
     """Whether phi' is a straight line: then a pair's gradient moves less at one parameter (Lemma 1)."""
 
@@ -61,7 +72,7 @@ class Surrogate(ABC):
         return True
 
     @property
-    def scalar_functions(self) -> tuple[Callable[[float], float], Callable[[float], float]]:
+    def scalar_functions(self) -> tuple[Function, Function]:
         """``phi`` and ``phi'`` of one number, for compiled loops.
 
         Functions that use numbers and the `math` module only are compiled; what this default returns is not, so loops
@@ -120,6 +131,9 @@ class Reparametrised(Surrogate):
 
     def derivative(self, t: Array) -> Array:
         return self.outer * self.inner * self.base.derivative(self.inner * t)
+
+    def curvature(self, t: Array) -> Array:
+        return self.outer * self.inner**2 * self.base.curvature(self.inner * t)
 
     def slopes(self, margins: Interval) -> tuple[float, float]:
         c1, c2 = self.base.slopes(Interval(self.inner * margins.low, self.inner * margins.high))

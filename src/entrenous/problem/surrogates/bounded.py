@@ -40,6 +40,10 @@ class Welsch(Surrogate):
     def derivative(self, t: Array) -> Array:
         return t / self.bandwidth**2 * np.exp(-self._half_square(t))
 
+    def curvature(self, t: Array) -> Array:
+        half_square = self._half_square(t)
+        return (1.0 - 2.0 * half_square) * np.exp(-half_square) / self.bandwidth**2
+
     def slopes(self, margins: Interval) -> tuple[float, float]:
         # The derivative is odd, rises on [-h, h] and falls outside.
         reached = self.derivative(self._turns(margins, 1.0))
@@ -47,8 +51,7 @@ class Welsch(Surrogate):
 
     def smoothness(self, margins: Interval) -> float:
         # phi'' = (1 - u^2) e^(-u^2/2) / h^2 at u = t/h: its peaks are at 0 and at +-sqrt(3).
-        half_square = self._half_square(self._turns(margins, math.sqrt(3.0)))
-        return float(np.abs((1.0 - 2.0 * half_square) * np.exp(-half_square)).max()) / self.bandwidth**2
+        return float(np.abs(self.curvature(self._turns(margins, math.sqrt(3.0)))).max())
 
     @property
     def hoelder(self) -> Hoelder:
@@ -94,6 +97,11 @@ class Sigmoid(Surrogate):
         with np.errstate(over="ignore"):
             small = np.exp(-np.abs(t / self.width))
         return -small / np.square(1.0 + small) / self.width
+
+    def curvature(self, t: Array) -> Array:
+        with np.errstate(over="ignore"):
+            small = np.exp(-np.abs(t / self.width))
+        return np.sign(t) * small * (1.0 - small) / (1.0 + small) ** 3 / self.width**2
 
     def slopes(self, margins: Interval) -> tuple[float, float]:
         # Never positive, and steepest at 0.

@@ -10,7 +10,7 @@ import numpy as np
 
 from entrenous.arrays import Array
 from entrenous.errors import InputError
-from entrenous.problem.surrogates.base import Hoelder, Interval, Surrogate
+from entrenous.problem.surrogates.base import Function, Hoelder, Interval, Surrogate
 from entrenous.registry import part
 
 
@@ -28,6 +28,10 @@ class Logistic(Surrogate):
         # NumPy's vectorised exp is several times faster than scipy's expit; where it overflows, 1/inf = 0 is right.
         with np.errstate(over="ignore"):
             return -1.0 / (1.0 + np.exp(t))
+
+    def curvature(self, t: Array) -> Array:
+        small = np.exp(-np.abs(t))
+        return small / np.square(1.0 + small)
 
     def smoothness(self, margins: Interval) -> float:
         nearest_to_zero = min(max(0.0, margins.low), margins.high)
@@ -51,6 +55,10 @@ class Hinge(Surrogate):
 
     def derivative(self, t: Array) -> Array:
         return -(t < 1.0).astype(float)
+
+    @property
+    def scalar_functions(self) -> tuple[Function, Function]:
+        return lambda t: max(0.0, 1.0 - t), lambda t: -1.0 if t < 1.0 else 0.0
 
     def smoothness(self, margins: Interval) -> float:
         return math.inf if margins.low < 1.0 <= margins.high else 0.0
@@ -82,6 +90,9 @@ class SmoothedHinge(Surrogate):
     def derivative(self, t: Array) -> Array:
         return -np.clip((1.0 - t) / self.width, 0.0, 1.0)
 
+    def curvature(self, t: Array) -> Array:
+        return ((t < 1.0) & (t > 1.0 - self.width)) / self.width
+
     def smoothness(self, margins: Interval) -> float:
         meets_the_parabola = margins.low < 1.0 and margins.high > 1.0 - self.width
         return 1.0 / self.width if meets_the_parabola else 0.0
@@ -104,6 +115,9 @@ class SquaredHinge(Surrogate):
     def derivative(self, t: Array) -> Array:
         return -2.0 * np.maximum(0.0, 1.0 - t)
 
+    def curvature(self, t: Array) -> Array:
+        return np.where(t < 1.0, 2.0, 0.0)
+
     def smoothness(self, margins: Interval) -> float:
         return 2.0 if margins.low < 1.0 else 0.0
 
@@ -125,6 +139,9 @@ class Square(Surrogate):
 
     def derivative(self, t: Array) -> Array:
         return 2.0 * (t - 1.0)
+
+    def curvature(self, t: Array) -> Array:
+        return np.full_like(t, 2.0)
 
     def smoothness(self, margins: Interval) -> float:
         return 2.0
@@ -158,6 +175,11 @@ class QNormHinge(_PowerSurrogate):
     def derivative(self, t: Array) -> Array:
         return -self.q * np.maximum(0.0, 1.0 - t) ** (self.q - 1.0)
 
+    @property
+    def scalar_functions(self) -> tuple[Function, Function]:
+        q = self.q
+        return lambda t: max(0.0, 1.0 - t) ** q, lambda t: -q * max(0.0, 1.0 - t) ** (q - 1.0)
+
     def smoothness(self, margins: Interval) -> float:
         if margins.low >= 1.0:
             return 0.0
@@ -184,6 +206,11 @@ class QNormLoss(_PowerSurrogate):
 
     def derivative(self, t: Array) -> Array:
         return self.q * np.sign(t - 1.0) * np.abs(t - 1.0) ** (self.q - 1.0)
+
+    @property
+    def scalar_functions(self) -> tuple[Function, Function]:
+        q = self.q
+        return lambda t: abs(1.0 - t) ** q, lambda t: q * math.copysign(abs(t - 1.0) ** (q - 1.0), t - 1.0)
 
     def smoothness(self, margins: Interval) -> float:
         if self.q == 2.0:

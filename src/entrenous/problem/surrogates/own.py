@@ -17,9 +17,7 @@ import numpy as np
 
 from entrenous.arrays import AnyArray, Array
 from entrenous.errors import AssumptionError, InputError
-from entrenous.problem.surrogates.base import Hoelder, Interval, Surrogate
-
-Function = Callable[[float], float]
+from entrenous.problem.surrogates.base import Function, Hoelder, Interval, Surrogate
 
 _BY_TEXT: dict[str, OwnSurrogate] = {}
 

@@ -8,6 +8,7 @@ from dataclasses import fields
 from entrenous.errors import InputError
 from entrenous.problem.surrogates import bounded, convex
 from entrenous.problem.surrogates.base import Surrogate
+from entrenous.problem.surrogates.envelope import MoreauEnvelope
 from entrenous.problem.surrogates.own import own_surrogates
 from entrenous.registry import is_own, parts_of
 
@@ -20,6 +21,7 @@ SURROGATES: dict[str, type[Surrogate]] = {
 """The library's own, by name: each class registers itself."""
 
 _SPELLING = re.compile(r"(?P<name>[a-z-]+)(?:\((?P<settings>[^()]*)\))?")
+_ENVELOPE = re.compile(rf"{MoreauEnvelope.name}\((?P<base>.+),\s*width=(?P<width>[^(),=]+)\)")
 
 
 def surrogate_kinds() -> dict[str, type[Surrogate]]:
@@ -36,6 +38,9 @@ def surrogate_from(spec: str | Surrogate) -> Surrogate:
     """
     if isinstance(spec, Surrogate):
         return spec
+    envelope = _ENVELOPE.fullmatch(spec.strip()) if isinstance(spec, str) else None
+    if envelope is not None:
+        return MoreauEnvelope(surrogate_from(envelope["base"]), _number(envelope["width"], spec))
     match = _SPELLING.fullmatch(spec.strip()) if isinstance(spec, str) else None
     kind = None if match is None else SURROGATES.get(match["name"]) or surrogate_kinds().get(match["name"])
     if match is None or kind is None:
@@ -44,7 +49,8 @@ def surrogate_from(spec: str | Surrogate) -> Surrogate:
         raise InputError(
             "surrogate must be one of " + ", ".join(surrogate_kinds()),
             repr(spec),
-            'Settings go in parentheses: "smoothed-hinge(width=0.1)"; entrenous.own_surrogate makes others.',
+            'Settings go in parentheses: "smoothed-hinge(width=0.1)"; entrenous.own_surrogate makes others, and '
+            '"moreau-envelope(q-norm-hinge(q=1.5), width=0.1)" smooths one.',
         )
     try:
         pairs = [item.split("=") for item in (match["settings"] or "").split(",") if item.strip()]
@@ -57,3 +63,10 @@ def surrogate_from(spec: str | Surrogate) -> Surrogate:
             raise
         allowed = ", ".join(f"{f.name}=number" for f in fields(kind)) or "no settings"
         raise InputError(f"{kind.name} takes {allowed}", repr(spec), "Write it without other settings.") from error
+
+
+def _number(text: str, spec: object) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(f"{MoreauEnvelope.name} takes width=number", repr(spec), "Try width=0.5.") from None
