@@ -14,7 +14,7 @@ from entrenous.problem.features.ball import FeatureBall
 from entrenous.reproduce.published import wang2024 as published
 from entrenous.reproduce.targets import BEST, FREE, PRINTED, TIGHT, Cell, Job, Outcome, Preprocessing, Target
 
-PAPER = "Wang, Lei, Ying, Zhou: Differentially private stochastic gradient descent with low noise. Neurocomputing 2024"
+PAPER = "Wang, Lei, Ying, Zhou: Differentially private stochastic gradient descent with low-noise. 2024"
 _ROWS = (
     "Drawn anew in every repetition: 5,000 rows uniform on the unit sphere of 10 dimensions, y = <w*, x> + noise of "
     "standard deviation kappa. Least squares: rows with |y| > 0.5 are not drawn. Logistic: the sign of y is the label. "
@@ -22,9 +22,9 @@ _ROWS = (
 )
 PREPROCESSING: Mapping[Preprocessing, str] = {"paper": _ROWS, "ours": _ROWS}
 SETTINGS = (
-    "Algorithm 1 (dpsgd-pointwise): T = 1,000 steps of 0.01, delta = 1/n^2, one random record per step; the unit ball of "
-    "rows is public. The paper does not name the set of parameters: radius 1 for least squares, 6 for logistic, as far "
-    "as w* needs. Our parameter has an intercept too. As printed: the smallest variance whose side conditions hold; "
+    "Algorithm 1 (dpsgd-pointwise): T = 1,000 steps of 0.01, delta = 1/n^2, one random record per step; the unit ball "
+    "of rows is public. The paper does not name the set of parameters: radius 1 for least squares, 6 for logistic, as "
+    "far as w* needs. Our parameter has an intercept too. As printed: the smallest variance whose side conditions hold; "
     "'refused' where no beta meets them. Best: algorithm='auto'."
 )
 _RADII = {"least squares": 1.0, "logistic": 6.0}

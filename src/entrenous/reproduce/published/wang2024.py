@@ -1,6 +1,6 @@
-"""Settings of Figures 1 and 2 of Wang, Lei, Ying, Zhou: Differentially private stochastic gradient descent with low noise.
+"""Settings of Figures 1 and 2 of Wang et al. 2024, section 5, which print no numbers.
 
-Neurocomputing 2024, section 5. The figures print no numbers.
+Wang, Lei, Ying, Zhou: Differentially private stochastic gradient descent with low-noise. 2024.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Table 1 of Yang, Lei, Wang, Yang, Ying: Simple Stochastic and Online Gradient Descent Algorithms for Pairwise Learning.
+"""Table 1 of Yang et al. 2021, NeurIPS: AUC as printed, mean and standard deviation.
 
-NeurIPS 2021. AUC as printed, mean and standard deviation. Figure 1 and the figures of the appendix print no numbers.
+Yang, Lei, Wang, Yang, Ying: Simple Stochastic and Online Gradient Descent Algorithms for Pairwise Learning. Figure 1
+and the figures of the appendix print no numbers.
 """
 
 from __future__ import annotations
