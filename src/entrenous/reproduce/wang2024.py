@@ -24,8 +24,8 @@ PREPROCESSING: Mapping[Preprocessing, str] = {"paper": _ROWS, "ours": _ROWS}
 SETTINGS = (
     "Algorithm 1 (dpsgd-pointwise): T = 1,000 steps of 0.01, delta = 1/n^2, one random record per step; the unit ball "
     "of rows is public. The paper does not name the set of parameters: radius 1 for least squares, 6 for logistic, as "
-    "far as w* needs. Our parameter has an intercept too. As printed: the smallest variance whose side conditions hold; "
-    "'refused' where no beta meets them. Best: algorithm='auto'."
+    "far as w* needs. Our parameter has an intercept too. As printed: the smallest variance whose side conditions "
+    "hold; 'refused' where no beta meets them. Best: algorithm='auto'."
 )
 _RADII = {"least squares": 1.0, "logistic": 6.0}
 
@@ -121,7 +121,7 @@ def findings(cells: tuple[Cell, ...], outcomes: Mapping[str, Outcome]) -> list[s
             parts.append(f"{column} {shown[0]}" if shown[0] == shown[1] else f"{column} {shown[0]} to {shown[1]}")
         lines.append(f"{group}, epsilon {ends[0].x:g} to {ends[1].x:g}: {'; '.join(parts)}.")
     refused = [cell for cell in cells if outcomes.get(cell.jobs[PRINTED].name, Outcome()).refused]
-    lines.append(f"The printed noise is refused in {len(refused)} of {len(cells)} cells: no beta meets its conditions.")
+    lines.append(f"No beta meets the conditions of the printed noise in {len(refused)} of {len(cells)} cells.")
     return lines
 
 

@@ -54,7 +54,7 @@ def plain_means(cells: tuple[Cell, ...], outcomes: Mapping[str, Outcome]) -> lis
         means = {column: column_mean(cell, column, outcomes) for column in cell.jobs}
         parts = [f"{column} {mean:.3f}" for column, mean in means.items() if mean is not None]
         if parts:
-            lines.append(f"{cell.panel}: {', '.join(parts)}.")
+            lines.append(f"{cell.algorithm} on {cell.data} ({cell.x:g}): {', '.join(parts)}.")
     return lines
 
 
