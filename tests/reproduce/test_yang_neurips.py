@@ -53,7 +53,7 @@ def test_a_difference_of_two_deviations_is_within():
 def test_a_chosen_fit_ranks(algorithm):
     train, test = drawn(), drawn(seed=1)
     choice = choose(algorithm, train, 0)
-    assert choice in grid(algorithm)
+    assert choice in grid(algorithm, 4)
     assert auc_on(test, fitted(algorithm, train, choice, 0)) > 0.9
 
 
@@ -103,7 +103,7 @@ def test_folds_part_the_rows_and_the_choice_sees_no_test_row(monkeypatch):
     monkeypatch.setattr(f"{module}.fitted", noted)
     choose("olp", train, 3)
     known = {row.tobytes() for row in train.rows}
-    assert len(seen) == 2 * len(grid("olp"))
+    assert len(seen) == 2 * len(grid("olp", 8))
     assert all(row.tobytes() in known for rows in seen for row in rows)
     # Our rows: the test fold has no say in the ranges either.
     ours, _ = parts("diabetes", 3, True)

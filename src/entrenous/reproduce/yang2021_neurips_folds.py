@@ -17,6 +17,8 @@ FOLDS = 5
 PASSES = {"sgd-previous": 10, "sgd-pair": 10, "spauc": 10, "olp": 1, "oam": 1}
 """How often an algorithm goes through the training rows, as in the authors' program."""
 RADII = (5.0, 20.0, 80.0, 320.0)
+WIDE_RADII = (20.0, 80.0, 320.0, 1280.0)
+"""For more than 500 columns: a row of d columns in [-1, 1] has a norm of up to sqrt(d), which counts as 1 here."""
 SCALES = (0.1, 0.5, 2.5)
 """Step sizes, as shares of the radius."""
 SADDLE_STEPS = (1.0, 4.0, 16.0)
@@ -68,9 +70,10 @@ class Choice(NamedTuple):
     step: float
 
 
-def grid(algorithm: str) -> tuple[Choice, ...]:
+def grid(algorithm: str, columns: int) -> tuple[Choice, ...]:
     """What may be chosen, from small to large."""
-    return tuple(Choice(*each) for each in product(RADII, SADDLE_STEPS if algorithm == "spauc" else SCALES))
+    radii = WIDE_RADII if columns > 500 else RADII
+    return tuple(Choice(*each) for each in product(radii, SADDLE_STEPS if algorithm == "spauc" else SCALES))
 
 
 def choose(algorithm: str, train: Part, seed: int, buffer: int | None = None) -> Choice:
@@ -85,7 +88,7 @@ def choose(algorithm: str, train: Part, seed: int, buffer: int | None = None) ->
             found.append(roc_auc_score(train.labels[far], train.rows[far] @ scorer))
         return float(np.mean(found))
 
-    return max(grid(algorithm), key=mean_auc)
+    return max(grid(algorithm, train.rows.shape[1]), key=mean_auc)
 
 
 def fitted(algorithm: str, train: Part, choice: Choice, seed: int, buffer: int | None = None) -> Array:
