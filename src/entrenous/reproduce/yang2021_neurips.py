@@ -35,8 +35,8 @@ PREPROCESSING: Mapping[Preprocessing, str] = {
 _CHOSEN = (
     "Radius (5, 20, 80, 320 in units where rows have norm at most 1; mnist up to 1280) and step (3 values) are chosen "
     "anew in every fold, by the AUC over two halves of at most 4,000 of its training rows; the test fold is not looked "
-    "at. The authors' program chooses them on all rows, prints the best of the AUCs along the way and the smallest of their "
-    "standard deviations, and averages the last iterates only; ours is the AUC at the end, of the mean of all. "
+    "at. The authors' program chooses them on all rows, prints the best of the AUCs along the way and the smallest of "
+    "their standard deviations, and averages the last iterates only; ours is the AUC at the end, of the mean of all. "
 )
 _STEPS = (
     "Ten passes for sgd-previous, sgd-pair and spauc, one for olp and oam, as in that program. Hinge; spauc square."
