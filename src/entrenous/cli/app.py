@@ -1,4 +1,4 @@
-"""The commands: fit, predict, plan, algorithms, verify, demo; those of the ledger have a file of their own."""
+"""The commands: fit, predict, plan, algorithms, verify, demo, reproduce; the ledger's have a file of their own."""
 
 from __future__ import annotations
 
@@ -289,3 +289,35 @@ def demo(
         from entrenous.demo.show import demo as run_demo
 
         run_demo(out, splits)
+
+
+@app.command()
+def reproduce(
+    target: Annotated[str | None, typer.Argument(help="A table or figure; without one they are listed.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="A few repetitions of a few cells: does it work?")] = False,
+    out: Annotated[Path, typer.Option(help="Folder for figures, drawing and page.")] = Path("entrenous-reproduce"),
+    preprocessing: Annotated[str, typer.Option(help="Rows as the paper prepares them, or 'ours'.")] = "paper",
+    processes: Annotated[int, typer.Option(min=1, help="Runs at a time.")] = 1,
+    repetitions: Annotated[int | None, typer.Option(min=1, help="Instead of the target's own number.")] = None,
+) -> None:
+    """Run a published experiment again and set ours beside what the paper prints.
+
+    A run that was stopped goes on where it was.
+    """
+    with clear_errors():
+        from entrenous.reproduce.show import list_targets
+        from entrenous.reproduce.show import reproduce as run_target
+
+        if target is None:
+            list_targets()
+            return
+        if preprocessing not in ("paper", "ours"):
+            raise InputError("preprocessing must be 'paper' or 'ours'", repr(preprocessing), "'paper' is the default.")
+        run_target(
+            target,
+            out,
+            quick=quick,
+            preprocessing="ours" if preprocessing == "ours" else "paper",
+            processes=processes,
+            repetitions=repetitions,
+        )

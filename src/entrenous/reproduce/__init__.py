@@ -1,0 +1,1 @@
+"""The papers' experiments, run again: what they print beside what the library measures."""

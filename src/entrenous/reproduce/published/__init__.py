@@ -1,0 +1,1 @@
+"""Figures that the papers print, one file per paper, with where they stand."""
