@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 from marked_blocks import fill
@@ -20,16 +19,14 @@ OTHER_PAPERS = ("yang2021", "wang2024")
 
 
 def on_file() -> dict[str, Results]:
-    """Finished runs with the papers' rows, by target, in the order of the targets."""
-    known = targets()
-    files = {name: RESULTS / f"{name}.json" for name in known}
-    read = {name: Results.on_file(path) for name, path in files.items() if path.is_file()}
+    """Finished runs by the name of their file."""
+    read = {path.stem: Results.on_file(path) for path in sorted(RESULTS.glob("*.json"))}
     return {name: results for name, results in read.items() if results.repetitions and not results.quick}
 
 
 def paper_block(prefix: str, stored: dict[str, Results]) -> str:
     """What each target of a paper found."""
-    here = {name: results for name, results in stored.items() if name.startswith(prefix)}
+    here = {name: stored[name] for name in targets() if name.startswith(prefix) and name in stored}
     if not here:
         return "No results are on file.\n"
     parts = []
@@ -45,12 +42,11 @@ def paper_block(prefix: str, stored: dict[str, Results]) -> str:
 def commands() -> str:
     """Every file of results with the line that makes it."""
     rows = []
-    for path in sorted(RESULTS.glob("*.json")):
-        stored = json.loads(path.read_text(encoding="utf-8"))
-        name, repetitions = path.stem, stored["repetitions"]
+    for name, results in on_file().items():
         files = f"[page]({name}.html), [figures]({name}.json), [drawing]({name}.svg)"
-        what = target_named(stored["target"]).what
-        rows.append(f"| {what} | `{stored['command']}` | {repetitions} | {stored['seconds'] / 60.0:.0f} | {files} |\n")
+        minutes = f"{results.seconds / 60.0:.0f}" if results.seconds >= 60.0 else "under 1"
+        what = target_named(results.target).what + (", our rows" if results.preprocessing == "ours" else "")
+        rows.append(f"| {what} | `{results.command}` | {results.repetitions} | {minutes} | {files} |\n")
     return "| what | command | repetitions | minutes | files |\n|---|---|---|---|---|\n" + "".join(rows)
 
 
