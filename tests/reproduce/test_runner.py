@@ -134,14 +134,3 @@ def test_the_command_lists_and_refuses():
     refused = CliRunner().invoke(app, ["reproduce", "xue2021-tabel4"])
     assert refused.exit_code == 2
     assert "Did you mean" in refused.output
-
-
-@pytest.mark.real_data
-def test_a_quick_table_of_the_paper(tmp_path):
-    found = CliRunner().invoke(
-        app, ["reproduce", "xue2021-table4", "--quick", "--repetitions", "1", "--out", str(tmp_path)]
-    )
-    assert found.exit_code == 0, found.output
-    html = (tmp_path / "xue2021-table4.html").read_text(encoding="utf-8")
-    assert "64.5" in html  # dpgdsc on diabetes at epsilon = 1, as published
-    assert (tmp_path / "xue2021-table4.svg").is_file()

@@ -299,17 +299,23 @@ def reproduce(
     preprocessing: Annotated[str, typer.Option(help="Rows as the paper prepares them, or 'ours'.")] = "paper",
     processes: Annotated[int, typer.Option(min=1, help="Runs at a time.")] = 1,
     repetitions: Annotated[int | None, typer.Option(min=1, help="Instead of the target's own number.")] = None,
+    explain: Annotated[
+        bool, typer.Option("--describe", help="Say how a target prepares rows and what it runs; run nothing.")
+    ] = False,
 ) -> None:
     """Run a published experiment again and set ours beside what the paper prints.
 
-    A run that was stopped goes on where it was.
+    A run that was stopped goes on where it was; one that is complete is only shown and drawn again.
     """
     with clear_errors():
-        from entrenous.reproduce.show import list_targets
+        from entrenous.reproduce.show import describe, list_targets
         from entrenous.reproduce.show import reproduce as run_target
 
         if target is None:
             list_targets()
+            return
+        if explain:
+            describe(target)
             return
         if preprocessing not in ("paper", "ours"):
             raise InputError("preprocessing must be 'paper' or 'ours'", repr(preprocessing), "'paper' is the default.")

@@ -59,9 +59,15 @@ class Results:
         found = (stored["target"], stored["preprocessing"], stored["library"])
         if asked != found:
             raise InputError(f"{path} must hold results of {', '.join(asked)}", ", ".join(found), way_out)
+        return cls.on_file(path)
+
+    @classmethod
+    def on_file(cls, path: Path) -> Results:
+        """The file's results, whichever version of the library wrote them."""
+        stored = json.loads(path.read_text(encoding="utf-8"))
         read = cls(
-            target,
-            preprocessing,
+            stored["target"],
+            stored["preprocessing"],
             stored["command"],
             stored["quick"],
             stored["repetitions"],

@@ -10,7 +10,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from entrenous.report.page import need_report_extra
-from entrenous.reproduce.page import drawing, header, page, table_rows
+from entrenous.reproduce.drawing import drawing
+from entrenous.reproduce.page import header, page, table_rows
 from entrenous.reproduce.runner import run
 from entrenous.reproduce.targets import Preprocessing, target_named, targets
 
@@ -21,7 +22,31 @@ def list_targets() -> None:
     table.columns[0].no_wrap = True
     for target in targets().values():
         table.add_row(target.name, f"{target.paper.split(':')[0]}. {target.what}", str(target.repetitions))
-    Console().print(table)
+    console = Console()
+    console.print(table)
+    console.print("\n'entrenous reproduce TARGET --describe' says how rows are prepared and what is run.")
+
+
+def describe(name: str) -> None:
+    """Print what a target is, how the paper's rows and ours are prepared, its settings and columns."""
+    target = target_named(name)
+    quick, full = (len(target.chosen_cells("paper", each)) for each in (True, False))
+    lines = (
+        ("Paper", target.paper),
+        ("What", target.what),
+        ("Measure", f"{target.measure_name}, against {target.x_name}"),
+        ("Rows, --preprocessing paper", target.preprocessing["paper"]),
+        ("Rows, --preprocessing ours", target.preprocessing["ours"]),
+        ("Settings", target.settings),
+        ("Columns", "; ".join(target.columns)),
+        ("Repetitions", f"{target.repetitions} of {full} cells; --quick: {target.quick_repetitions} of {quick}"),
+        ("In the paper", target.published_repetitions),
+    )
+    console = Console()
+    for title, text in lines:
+        if text:
+            console.print(f"[bold]{title}.[/bold] ", end="")
+            console.print(text, markup=False, highlight=False)
 
 
 def reproduce(

@@ -74,6 +74,8 @@ class Target:
     repetitions: int
     quick_repetitions: int
     settings: str = ""
+    published_repetitions: str = ""
+    """A sentence on how often the paper ran each cell."""
     percent: bool = False
     lower_is_better: bool = False
     log_x: bool = False

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
-from entrenous.reproduce.targets import BEST, PRINTED, Cell, Outcome
+from entrenous.reproduce.targets import BEST, FREE, PRINTED, TIGHT, Cell, Outcome
+
+Findings = Callable[[tuple[Cell, ...], Mapping[str, Outcome]], list[str]]
 
 _NEAR = 2.0
 """Percent points within which a printed figure counts as met."""
@@ -30,16 +32,21 @@ def auc_findings(cells: tuple[Cell, ...], outcomes: Mapping[str, Outcome]) -> li
             f"figure; the mean gap is {statistics.fmean(gaps):+.1f} points. The published figures do not follow from "
             "the printed formulas."
         )
+    found += _epsilon_finding(cells, outcomes)
+    found += _best_finding(with_number)
+    return found
+
+
+def _epsilon_finding(cells: tuple[Cell, ...], outcomes: Mapping[str, Outcome]) -> list[str]:
     epsilons = [outcomes[cell.jobs[PRINTED].name].epsilon for cell in cells if cell.jobs[PRINTED].name in outcomes]
     asked = [cell.jobs[PRINTED].settings["epsilon"] for cell in cells if cell.jobs[PRINTED].name in outcomes]
     ratios = [real / wanted for real, wanted in zip(epsilons, asked, strict=True) if real is not None]
-    if ratios:
-        found.append(
-            f"The printed noise really gives between {min(ratios):.2g} and {max(ratios):.2g} times the epsilon it "
-            "claims. (0: T1 of Huai's algorithms exceeds n, so the result does not depend on the data.)"
-        )
-    found += _best_finding(with_number)
-    return found
+    if not ratios:
+        return []
+    return [
+        f"The printed noise really gives between {min(ratios):.2g} and {max(ratios):.2g} times the epsilon it "
+        "claims. (0: T1 of Huai's algorithms exceeds n, so the result does not depend on the data.)"
+    ]
 
 
 def _best_finding(with_number: list[tuple[Cell, dict[str, float]]]) -> list[str]:
@@ -74,3 +81,33 @@ def metric_findings(cells: tuple[Cell, ...], outcomes: Mapping[str, Outcome]) ->
         "the plain distance: the accuracy says little about what was learnt."
     )
     return found
+
+
+def figure_findings(cells: tuple[Cell, ...], outcomes: Mapping[str, Outcome]) -> list[str]:
+    """The level of every column by n, and the paper's own reading: its algorithms beside OffPairStrC and OffPairC."""
+    found = []
+    run = [(cell, each) for cell, each in ((cell, means(cell, outcomes)) for cell in cells) if len(each) == 4]
+    for delta in ("delta = 1/n", "delta = 0"):
+        here = [(cell, each) for cell, each in run if cell.group.endswith(delta)]
+        for n in sorted({cell.x for cell, _ in here}):
+            at = [each for cell, each in here if cell.x == n]
+            levels = (f"{column} {_levels(at, column)}" for column in (PRINTED, TIGHT, BEST, FREE))
+            found.append(f"{delta}, n = {n:g}: {', '.join(levels)}.")
+    earlier = {(cell.group, cell.x): each[PRINTED] for cell, each in run if cell.algorithm.startswith("offpair")}
+    ahead = [
+        (each[PRINTED] - earlier[cell.group, cell.x], cell)
+        for cell, each in run
+        if (cell.group, cell.x) in earlier and not cell.algorithm.startswith("offpair")
+    ]
+    if ahead:
+        most, cell = max(ahead, key=lambda pair: pair[0])
+        found.append(
+            f"The paper says of its figures that its algorithms are ahead of Huai's. With the printed noise the "
+            f"largest lead is {most:+.1f} points ({cell.algorithm}, {cell.group}, n = {cell.x:g})."
+        )
+    return found + _epsilon_finding(cells, outcomes)
+
+
+def _levels(rows: list[dict[str, float]], column: str) -> str:
+    low, high = (f"{choose(each[column] for each in rows):.1f}" for choose in (min, max))
+    return low if low == high else f"{low} to {high}"
